@@ -13,10 +13,12 @@ import { LoginBanner } from '../features/session/components/login-banner.tsx';
 import { SessionPanels } from '../features/session/components/session-panels.tsx';
 import { StageDetails } from '../features/session/components/stage-details.tsx';
 import { StageHead } from '../features/session/components/stage-head.tsx';
+import { useStageKeys } from '../features/session/components/stage-keys.ts';
 import { StagePhases } from '../features/session/components/stage-phases.tsx';
 import { isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
 import { NotStarted, TranscriptView } from '../features/session/components/transcript-view.tsx';
 import { requestKey } from '../lib/request-text.ts';
+import { useTopLayer } from '../ui/dialog-layers.ts';
 import { lazyComponent } from '../ui/error-boundary.tsx';
 import css from './frame.module.css';
 import { NotFoundPage } from './pages.tsx';
@@ -41,6 +43,13 @@ function KnownStage({ stageId }: { stageId: StageId }) {
   const wanted = params.get('tab');
   const tab = isStageTab(wanted) ? wanted : 'transcript';
   const navigate = useNavigate();
+  useStageKeys({
+    stageId,
+    isCovered: useTopLayer() !== 'page',
+    showTranscript: () => {
+      if (tab !== 'transcript') void navigate(`/stages/${stageId}`);
+    },
+  });
   if (stage === undefined) return <NotFoundPage stageId={stageId} />;
   const look = () => {
     // The other tabs do not show the stage's requests.

@@ -58,9 +58,13 @@ export const hasEarlier = (transcript: Transcript): boolean => (transcript.entri
 
 /** Joins two parts, each entry once. */
 export function joinTranscripts(a: Transcript, b: Transcript): Transcript {
+  const total = Math.max(a.total, b.total);
+  // The usual case: one follows the other.
+  if (b.entries[0] !== undefined && lastIndex(a) + 1 === b.entries[0].index)
+    return { entries: a.entries.concat(b.entries), total };
   const byIndex = new Map([...a.entries, ...b.entries].map((entry) => [entry.index, entry]));
   const entries = [...byIndex.values()].sort((x, y) => x.index - y.index);
-  return { entries, total: Math.max(a.total, b.total) };
+  return { entries, total };
 }
 
 /** How far a delivery got; it never goes back. */

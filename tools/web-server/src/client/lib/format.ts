@@ -23,13 +23,15 @@ export function exactDuration(ms: number): string {
 const two = (a: number, unitA: string, b: number, unitB: string) =>
   b === 0 ? `${a} ${unitA}` : `${a} ${unitA} ${b} ${unitB}`;
 
+// A formatter costs more than a hundred of its uses.
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
 /** Date and time in the reader's time zone, for a title. */
-export const exactTime = (iso: string): string =>
-  new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+export const exactTime = (iso: string): string => EXACT.format(new Date(iso));
 
 /** The time of day, for something recent. */
-export const clockTime = (iso: string): string =>
-  new Date(iso).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+export const clockTime = (iso: string): string => CLOCK.format(new Date(iso));
 
 export const cost = (usd: number): string => `$${usd.toFixed(usd > 0 && usd < 0.1 ? 3 : 2)}`;
 

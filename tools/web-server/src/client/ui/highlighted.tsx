@@ -1,5 +1,5 @@
 import type { TextKind } from '@callboard/contract';
-import { type ReactNode, useEffect, useMemo } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { create } from 'zustand';
 import type { HighlightTree } from '../lib/highlighter.ts';
 import './highlighted.css';
@@ -7,20 +7,29 @@ import { Seen } from './seen.tsx';
 
 export type Highlight = (text: string, language: string) => HighlightTree | null;
 
-/** Longer text is shown without colours: they would cost more than they help. */
-const LONGEST = 40_000;
+/** Longer text is shown without colours: a task that colours it would be felt. */
+const LONGEST = 20_000;
+/** This many coloured texts are kept, for rows that leave the page and come back. */
+const KEPT = 200;
 
 interface Highlighter {
   /** Null until loaded. */
   highlight: Highlight | null;
   isLoading: boolean;
   load(): void;
+  /** The newest trees, by language and text. */
+  trees: ReadonlyMap<string, HighlightTree>;
+  keep(key: string, tree: HighlightTree): void;
 }
+
+const keyOf = (text: string, language: string) => `${language}\n${text}`;
 
 /** The highlighter, loaded when it is first needed. After a failure text stays plain, and the next block tries again. */
 const useHighlighter = create<Highlighter>((set, get) => ({
   highlight: null,
   isLoading: false,
+  trees: new Map(),
+  keep: (key, tree) => set(({ trees }) => ({ trees: new Map([...[...trees].slice(-KEPT + 1), [key, tree]]) })),
   load() {
     if (get().highlight !== null || get().isLoading) return;
     set({ isLoading: true });
@@ -46,15 +55,37 @@ interface HighlightedProps {
   kind?: Exclude<TextKind, 'prose'>;
 }
 
-/** Code with colours if its language is known. Colours change no size, so nothing moves when they appear. */
+/**
+ * Code with colours if its language is known. They come when the page is idle; they change no size, so nothing moves
+ * when they appear.
+ */
 export function Highlighted({ text, language, kind = 'code' }: HighlightedProps) {
   const isWanted = language !== null && text.length <= LONGEST;
   const highlight = useHighlight(isWanted);
-  const tree = useMemo(
-    () => (isWanted && highlight !== null ? highlight(text, language) : null),
-    [isWanted, highlight, text, language],
-  );
-  return tree === null ? <Seen text={text} kind={kind} /> : tree.children.map((node, key) => toReact(node, key, kind));
+  const [coloured, setColoured] = useState<{ key: string; tree: HighlightTree | null } | null>(null);
+  const key = isWanted ? keyOf(text, language) : null;
+  const tree =
+    key === null ? null : ((coloured?.key === key ? coloured.tree : useHighlighter.getState().trees.get(key)) ?? null);
+  const isMissing = tree === null && coloured?.key !== key;
+  useEffect(() => {
+    if (!isMissing || key === null || highlight === null || language === null) return;
+    return whenIdle(() => {
+      const made = highlight(text, language);
+      setColoured({ key, tree: made });
+      if (made !== null) useHighlighter.getState().keep(key, made);
+    });
+  }, [isMissing, key, highlight, text, language]);
+  return tree === null ? <Seen text={text} kind={kind} /> : tree.children.map((node, at) => toReact(node, at, kind));
+}
+
+/** Runs once the page has nothing more urgent to do; returns how to give it up. */
+function whenIdle(run: () => void): () => void {
+  if (typeof requestIdleCallback !== 'function') {
+    const timer = setTimeout(run, 100); // Safari
+    return () => clearTimeout(timer);
+  }
+  const handle = requestIdleCallback(run, { timeout: 1_000 });
+  return () => cancelIdleCallback(handle);
 }
 
 type Node = HighlightTree['children'][number];

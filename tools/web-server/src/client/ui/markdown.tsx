@@ -4,11 +4,11 @@ import css from './markdown.module.css';
 
 const MarkdownView = lazyComponent(() => import('./markdown-view.tsx'));
 
-/** A model's text as Markdown; plain until the renderer is loaded. */
-export const Markdown = memo(function Markdown({ text }: { text: string }) {
+/** A model's text as Markdown; plain until the renderer is loaded. `isLive` says that more text follows. */
+export const Markdown = memo(function Markdown({ text, isLive = false }: { text: string; isLive?: boolean }) {
   return (
     <Suspense fallback={<div className={css.plain}>{text}</div>}>
-      <MarkdownView text={text} />
+      <MarkdownView text={text} isLive={isLive} />
     </Suspense>
   );
 });

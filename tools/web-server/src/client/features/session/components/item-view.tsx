@@ -1,8 +1,9 @@
 import type { TranscriptEntry } from '@callboard/contract';
 import { memo, type ReactNode } from 'react';
-import { cost, exactDuration, exactTime } from '../../../lib/format.ts';
+import { clockTime, cost, exactDuration, exactTime } from '../../../lib/format.ts';
 import { plainOutput } from '../../../lib/plain-output.ts';
 import { CodeBlock } from '../../../ui/code.tsx';
+import { CopyButton } from '../../../ui/copy-code.tsx';
 import { Markdown } from '../../../ui/markdown.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { noticeTitle } from '../model/notice-words.ts';
@@ -11,6 +12,7 @@ import { DecisionLine } from './decision-line.tsx';
 import { Fold } from './fold.tsx';
 import { LongText } from './long-text.tsx';
 import { SettingsActions } from './settings-actions.tsx';
+import { ThoughtFold } from './thought-fold.tsx';
 import { LookupsCard, StepsCard, ToolCard } from './tool-card.tsx';
 import css from './transcript.module.css';
 
@@ -39,7 +41,11 @@ function EntryView({ entry, isStep }: { entry: Exclude<TranscriptEntry, Entry<'t
     case 'text':
       return <ClaudeText text={entry.text} at={entry.at} who={isStep ? 'Agent' : 'Claude'} />;
     case 'thinking':
-      return <Thinking id={blockKey(entry.blockId)} text={entry.text} />;
+      return (
+        <ThoughtFold id={blockKey(entry.blockId)}>
+          {entry.text === '' ? 'The text was not given.' : entry.text}
+        </ThoughtFold>
+      );
     case 'tool-result':
       return (
         <Indented>
@@ -73,53 +79,64 @@ function EntryView({ entry, isStep }: { entry: Exclude<TranscriptEntry, Entry<'t
 
 const Indented = ({ children }: { children: ReactNode }) => <div className={css.indent}>{children}</div>;
 
+interface SaidProps {
+  who: string;
+  /** Null while it is being said. */
+  at: string | null;
+  /** The text that the copy button copies. */
+  text: string;
+  children: ReactNode;
+}
+
+/** Something that was said: by whom and when on the left, and a button that copies it. */
+function Said({ who, at, text, children }: SaidProps) {
+  return (
+    <div className={css.said}>
+      <span className={css.who}>
+        <span className={css.whoName} title={who}>
+          {who}
+        </span>
+        {at !== null && (
+          <time className={css.at} dateTime={at} title={exactTime(at)}>
+            {clockTime(at)}
+          </time>
+        )}
+      </span>
+      {children}
+      {at !== null && <CopyButton className={css.copy} label="Copy message" read={() => text} />}
+    </div>
+  );
+}
+
 function UserText({ entry, isStep }: { entry: Entry<'user'>; isStep: boolean }) {
   return (
-    <div className={css.userRow}>
-      <div className={css.said}>
-        <span className={css.who} title={exactTime(entry.at)}>
-          {entry.by ?? (isStep ? 'Task' : 'Callboard')}
-        </span>
-        <div className={css.user}>
-          <LongText id={`user:${entry.stageId}:${entry.index}`} text={entry.text}>
-            {(shown) => <div>{shown}</div>}
-          </LongText>
-          {entry.attachments.length > 0 && (
-            <div className={css.attached}>With {entry.attachments.map((file) => file.name).join(', ')}</div>
-          )}
-        </div>
+    <Said who={entry.by ?? (isStep ? 'Task' : 'Callboard')} at={entry.at} text={entry.text}>
+      <div className={css.user}>
+        <LongText id={`user:${entry.stageId}:${entry.index}`} text={entry.text}>
+          {(shown) => <div>{shown}</div>}
+        </LongText>
+        {entry.attachments.length > 0 && (
+          <div className={css.attached}>With {entry.attachments.map((file) => file.name).join(', ')}</div>
+        )}
       </div>
-    </div>
+    </Said>
   );
 }
 
 interface ClaudeTextProps {
   text: string;
-  at?: string;
+  at: string | null;
   who?: string;
   isLive?: boolean;
 }
 
 export function ClaudeText({ text, at, who = 'Claude', isLive = false }: ClaudeTextProps) {
   return (
-    <div className={css.said}>
-      <span className={css.who} title={at === undefined ? undefined : exactTime(at)}>
-        {who}
-      </span>
+    <Said who={who} at={at} text={text}>
       <div className={isLive ? css.live : undefined}>
-        <Markdown text={text} />
+        <Markdown text={text} isLive={isLive} />
       </div>
-    </div>
-  );
-}
-
-export function Thinking({ id, text, isLive = false }: { id: string; text: string; isLive?: boolean }) {
-  return (
-    <Indented>
-      <Fold id={id} summary={isLive ? 'Thinking …' : 'Thought'}>
-        {text === '' ? 'The text was not given.' : text}
-      </Fold>
-    </Indented>
+    </Said>
   );
 }
 

@@ -1,13 +1,15 @@
 import { Button } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import clsx from 'clsx';
-import { useId, useState } from 'react';
-import { count } from '../../../lib/format.ts';
+import { useId, useMemo, useState } from 'react';
+import { count, exactTime } from '../../../lib/format.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
+import { TimeSince } from '../../../ui/time-since.tsx';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { callProgress } from '../model/call-progress.ts';
+import { lookupsKey } from '../model/find-in-items.ts';
 import { useOpen } from '../model/session-ui.ts';
-import { allowedElsewhere, lookupsWords, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
+import { allowedElsewhere, lineChanges, lookupsWords, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
 import { countSteps, itemKeys, type ToolItem, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { ItemView } from './item-view.tsx';
@@ -27,7 +29,7 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
   const { verb, object, isCode } = toolWords(tool.use.toolName, tool.use.input, folder);
   return (
     <div className={page.indent}>
-      <div className={clsx(css.tool, failed && css.toolFailed)}>
+      <div className={css.tool}>
         <button
           type="button"
           className={css.toolLine}
@@ -66,20 +68,35 @@ function InnerRequests({ items }: { items: readonly TranscriptItem[] }) {
 function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
   const { requestAt } = useTranscriptParts();
   const steps = countSteps(tool.children);
-  const words = [
-    steps > 0 ? count(steps, 'step') : '',
-    allowedElsewhere(tool),
-    tool.result === null ? callProgress(tool, requestAt) : toolOutcome(tool),
-    toolDuration(tool),
-  ];
+  const progress = tool.result === null ? callProgress(tool, requestAt) : toolOutcome(tool);
+  const words = [steps > 0 ? count(steps, 'step') : '', allowedElsewhere(tool), progress];
   return (
-    <span className={css.outcome} data-failed={failed}>
+    <span className={clsx(css.outcome, 'figures')} data-failed={failed}>
       {words
         .filter((word) => word !== '')
         .map((word) => (
           <span key={word}>{word}</span>
         ))}
+      <LineChanges tool={tool} />
+      <span className={css.took}>
+        {progress === 'running' ? (
+          <TimeSince at={tool.use.at} />
+        ) : (
+          <span title={exactTime(tool.use.at)}>{toolDuration(tool)}</span>
+        )}
+      </span>
     </span>
+  );
+}
+
+/** "+12 −3" behind an edit that was made. */
+function LineChanges({ tool }: { tool: ToolItem }) {
+  const { added, removed } = useMemo(() => lineChanges(tool), [tool]);
+  return (
+    <>
+      {added > 0 && <span className={css.added}>+{added}</span>}
+      {removed > 0 && <span className={css.removed}>−{removed}</span>}
+    </>
   );
 }
 
@@ -151,8 +168,7 @@ function LineCard({ openKey, verb, object, items }: LineCardProps) {
 export function LookupsCard({ tools }: { tools: ToolItem[] }) {
   const { folder } = useTranscriptParts();
   const objects = tools.map((tool) => toolWords(tool.use.toolName, tool.use.input, folder).object);
-  const openKey = `lookups:${tools[0]?.use.toolUseId}`;
-  return <LineCard openKey={openKey} verb={lookupsWords(tools)} object={objects.join(', ')} items={tools} />;
+  return <LineCard openKey={lookupsKey(tools)} verb={lookupsWords(tools)} object={objects.join(', ')} items={tools} />;
 }
 
 /** The steps of a subagent whose call is not loaded. */

@@ -1,6 +1,6 @@
 import type { PendingRequest, StageId, StageView } from '@callboard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ComponentType, useMemo } from 'react';
+import { type ComponentType, useMemo, useState } from 'react';
 import { transcriptQuery } from '../../../data/queries.ts';
 import {
   hasEarlier,
@@ -11,35 +11,71 @@ import {
 } from '../../../data/transcript-pages.ts';
 import { useCommand } from '../../../data/use-command.ts';
 import { errorText } from '../../../lib/api-client.ts';
-import { useStreamingText } from '../../../stream/stream-context.tsx';
-import type { StreamingBlock } from '../../../stream/streaming-text.ts';
+import { useLiveBlocks, useWatchedText } from '../../../stream/stream-context.tsx';
 import { Markdown } from '../../../ui/markdown.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
-import { blockKey, holdsOne, itemKeys, storedBlocks, toolUseIds, transcriptItems } from '../model/transcript-items.ts';
-import { ClaudeText, ItemView, Thinking } from './item-view.tsx';
+import { type GrowingItems, growItems } from '../model/growing-items.ts';
+import type { RowList } from '../model/row-list.ts';
+import { blockKey, holdsOne } from '../model/transcript-items.ts';
+import { ActivityLine, hasActivity } from './activity-line.tsx';
+import { FindBar } from './find-bar.tsx';
+import { ItemView } from './item-view.tsx';
+import { LiveThought, TextRow } from './live-rows.tsx';
 import head from './stage-head.module.css';
 import css from './transcript.module.css';
 import { type TranscriptParts, TranscriptPartsProvider } from './transcript-context.tsx';
+import { useFind } from './use-find.ts';
 import { ASKS } from './use-follow-end.ts';
-import { type Row, VirtualRows } from './virtual-rows.tsx';
+import { VirtualRows } from './virtual-rows.tsx';
+
+type RequestSlot = ComponentType<{ request: PendingRequest }>;
 
 interface TranscriptViewProps {
   stage: StageView;
   /** The stage's own requests; each is shown at its tool call. */
   pending: readonly PendingRequest[];
-  RequestSlot: ComponentType<{ request: PendingRequest }>;
+  RequestSlot: RequestSlot;
 }
 
 const NOTHING: Transcript = { entries: [], total: 0 };
 
 /** Everything that happened in a stage's session, and the text being written right now. */
 export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewProps) {
+  useWatchedText(stage.id);
   const { data: transcript = NOTHING, error, isPending } = useQuery(transcriptQuery(stage.id));
   const earlier = useEarlierEntries(stage.id, transcript);
-  const blocks = useStreamingText(stage.id);
-  const folder = stage.worktree?.path ?? null;
+  const items = useItems(transcript);
+  const parts = useParts(stage, pending, RequestSlot);
+  const rows = useRows(stage, { items, pending, isPending, RequestSlot });
+  const find = useFind(stage.id, items, earlier);
+  return (
+    <TranscriptPartsProvider value={parts}>
+      {error !== null && <FailureNote>The transcript could not be read. {errorText(error)}</FailureNote>}
+      {find.isOpen && <FindBar find={find} />}
+      <VirtualRows
+        rows={rows}
+        earlier={earlier}
+        label="Transcript"
+        keepAs={stage.id}
+        target={find.target}
+        marked={find.isOpen ? find.text : null}
+      />
+    </TranscriptPartsProvider>
+  );
+}
 
-  const parts: TranscriptParts = useMemo(() => {
+/** The items of the transcript. Those of finished turns stay the same objects as it grows. */
+function useItems({ entries }: Transcript): GrowingItems {
+  const [known, setKnown] = useState(() => growItems(entries));
+  if (known.entries === entries) return known;
+  const next = growItems(entries, known);
+  setKnown(next);
+  return next;
+}
+
+function useParts(stage: StageView, pending: readonly PendingRequest[], RequestSlot: RequestSlot): TranscriptParts {
+  const folder = stage.worktree?.path ?? null;
+  return useMemo(() => {
     const slot = (request: PendingRequest) => (
       <div key={request.requestId} className={css.request} {...{ [ASKS]: request.requestId }}>
         <RequestSlot request={request} />
@@ -51,85 +87,93 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
       requestsOf: (toolUseId) => pending.filter((request) => request.toolUseId === toolUseId).map(slot),
     };
   }, [folder, pending, RequestSlot]);
-
-  const stored = useMemo(() => storedRows(transcript, pending), [transcript, pending]);
-  const loose = useMemo(() => {
-    if (isPending) return []; // a form that moves to its tool call would lose its input
-    const shown = toolUseIds(transcript.entries);
-    return pending.filter((request) => !shown.has(request.toolUseId));
-  }, [transcript, pending, isPending]);
-  const rows: Row[] = [
-    ...stored.rows,
-    ...blocks.filter((block) => block.parentToolUseId === null && !stored.blocks.has(block.blockId)).map(liveRow),
-    ...loose.map((request) => ({
-      key: `request:${request.requestId}`,
-      isKept: true,
-      content: (
-        <div className={css.indent} {...{ [ASKS]: request.requestId }}>
-          <RequestSlot request={request} />
-        </div>
-      ),
-    })),
-    ...activityRow(stage, isPending),
-  ];
-  return (
-    <TranscriptPartsProvider value={parts}>
-      {error !== null && <FailureNote>The transcript could not be read. {errorText(error)}</FailureNote>}
-      <VirtualRows rows={rows} earlier={earlier} label="Transcript" keepAs={stage.id} />
-    </TranscriptPartsProvider>
-  );
 }
 
-function storedRows(transcript: Transcript, pending: readonly PendingRequest[]) {
-  const items = transcriptItems(transcript.entries);
-  const keys = itemKeys(items);
-  const waiting = new Set(pending.map((request) => request.toolUseId));
-  const rows: Row[] = items.map((item, index) => ({
-    key: keys[index] ?? '',
-    isKept: holdsOne(item, waiting),
-    content: <ItemView item={item} />,
-  }));
-  return { rows, blocks: storedBlocks(transcript.entries) };
+interface RowsOptions {
+  items: GrowingItems;
+  pending: readonly PendingRequest[];
+  isPending: boolean;
+  RequestSlot: RequestSlot;
 }
 
-function liveRow({ blockId, kind, text, start }: StreamingBlock): Row {
-  const key = blockKey(blockId);
-  const shown = start === 0 ? text : `… ${text}`;
-  const content = kind === 'text' ? <ClaudeText text={shown} isLive /> : <Thinking id={key} text={shown} isLive />;
-  return { key, isKept: false, content };
-}
-
-function activityRow(stage: StageView, isPending: boolean): Row[] {
-  const words = activityWords(stage, isPending);
-  if (words === null) return [];
-  return [{ key: 'activity', isKept: false, content: <p className={css.working}>{words}</p> }];
-}
-
-function activityWords({ session }: StageView, isPending: boolean): string | null {
-  if (isPending) return 'Reading the transcript …';
-  if (session?.state === 'starting') return 'Starting Claude …';
-  return session?.state === 'busy' ? 'Claude is working …' : null;
+/** The rows: the stored items, the blocks being written, requests whose call is not there, and what Claude does now. */
+function useRows(stage: StageView, { items: grown, pending, isPending, RequestSlot }: RowsOptions): RowList {
+  const { id: stageId } = stage;
+  const blocks = useLiveBlocks(stageId);
+  const isActive = isPending || hasActivity(stage);
+  return useMemo(() => {
+    const { entries, items, keys } = grown;
+    const isStored = (blockId: string) => entries.some((entry) => 'blockId' in entry && entry.blockId === blockId);
+    const live = blocks.filter(({ blockId }) => !isStored(blockId));
+    const isShown = ({ toolUseId }: PendingRequest) =>
+      entries.some((entry) => entry.kind === 'tool-use' && entry.toolUseId === toolUseId);
+    // A form that moves to its tool call would lose its input.
+    const loose = isPending ? [] : pending.filter((request) => !isShown(request));
+    const more = [
+      ...live.map((block) => ({
+        key: blockKey(block.blockId),
+        content:
+          block.kind === 'text' ? (
+            <TextRow stageId={stageId} blockId={block.blockId} entry={null} />
+          ) : (
+            <LiveThought stageId={stageId} block={block} />
+          ),
+      })),
+      ...loose.map((request) => ({
+        key: `request:${request.requestId}`,
+        content: (
+          <div className={css.indent} {...{ [ASKS]: request.requestId }}>
+            <RequestSlot request={request} />
+          </div>
+        ),
+      })),
+      ...(isActive ? [{ key: 'activity', content: <ActivityLine stageId={stageId} isReading={isPending} /> }] : []),
+    ];
+    const waiting = new Set(pending.map((request) => request.toolUseId));
+    const holding = waiting.size === 0 ? [] : items.flatMap((item, at) => (holdsOne(item, waiting) ? [at] : []));
+    const first = items.length + live.length;
+    return {
+      count: items.length + more.length,
+      keyAt: (index) => (index < items.length ? keys[index] : more[index - items.length]?.key) ?? String(index),
+      render: (index) => {
+        const item = items[index];
+        if (item === undefined) return more[index - items.length]?.content;
+        if (item.kind !== 'entry' || item.entry.kind !== 'text') return <ItemView item={item} />;
+        return <TextRow stageId={stageId} blockId={item.entry.blockId} entry={item.entry} />;
+      },
+      kept: [...holding, ...loose.map((_, at) => first + at)],
+    };
+  }, [grown, blocks, pending, isPending, isActive, stageId, RequestSlot]);
 }
 
 /** Loads the entries before those that are loaded: a page at a time, or all of them. */
 function useEarlierEntries(stageId: StageId, transcript: Transcript) {
   const cache = useQueryClient();
   const first = transcript.entries[0]?.index ?? 1;
-  const load = useCommand({
-    run: ({ before, all }: { before: number; all: boolean }) => (all ? loadAllBefore : loadBefore)(stageId, before),
+  const add = (earlier: Transcript) =>
+    void cache.setQueryData(transcriptQuery(stageId).queryKey, (old) => old && joinTranscripts(earlier, old));
+  const page = useCommand({
+    run: (before: number) => loadBefore(stageId, before),
     failed: 'Earlier entries could not be read',
-    done: (earlier) =>
-      cache.setQueryData(transcriptQuery(stageId).queryKey, (old) => old && joinTranscripts(earlier, old)),
+    done: add,
   });
-  const start = (all: boolean) => {
-    if (!load.isPending && hasEarlier(transcript)) load.mutate({ before: first, all });
-  };
+  const all = useCommand({
+    run: (before: number) => loadAllBefore(stageId, before),
+    failed: 'Earlier entries could not be read',
+    done: add,
+  });
+  const mayLoad = !all.isPending && hasEarlier(transcript);
   return {
     left: hasEarlier(transcript) ? first - 1 : 0,
-    isLoading: load.isPending,
-    failed: load.isError,
-    load: () => start(false),
-    loadAll: () => start(true),
+    isLoading: page.isPending || all.isPending,
+    failed: page.isError || all.isError,
+    load: () => {
+      if (mayLoad && !page.isPending) page.mutate(first);
+    },
+    // A page that is under way is no reason to wait: entries are joined, each once.
+    loadAll: () => {
+      if (mayLoad) all.mutate(first);
+    },
   };
 }
 
@@ -138,7 +182,7 @@ export function NotStarted({ stage }: { stage: StageView }) {
   return (
     <div className={head.ready}>
       <div className={head.readyInner}>
-        <h2 className={head.sub}>What Claude will be told</h2>
+        <h2 className={head.sub}>Prompt</h2>
         <Markdown text={stage.prompt} />
       </div>
     </div>

@@ -68,7 +68,10 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
       top = element.scrollTop;
     };
     const observer = new ResizeObserver(() => follow());
-    const touch = () => touched();
+    const touch = (event: Event) => {
+      // The page focuses the box itself when it opens.
+      if (event.type !== 'focusin' || event.target !== element) touched();
+    };
     const open = (event: Event) => opened(event);
     observer.observe(element);
     element.addEventListener('scroll', onScroll, { passive: true });

@@ -1,37 +1,32 @@
-import { ActionIcon, Button, Loader } from '@mantine/core';
-import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual';
 import {
   type KeyboardEvent,
-  type ReactNode,
   type RefObject,
-  useCallback,
   useEffect,
   useEffectEvent,
   useLayoutEffect,
   useRef,
   useState,
 } from 'react';
+import type { RowList, Target } from '../model/row-list.ts';
 import { type Place, placeIn, useSessionUi } from '../model/session-ui.ts';
 import css from './transcript.module.css';
+import { Earlier, JumpButtons, type Jumps } from './transcript-jumps.tsx';
 import { NEAR_END, useFollowEnd } from './use-follow-end.ts';
-
-/** A row of the list. */
-export interface Row {
-  /** Stays with what it names when rows are added before or after it. */
-  key: string;
-  /** Keeps the row in the page while it is out of sight: somebody may be writing in it. */
-  isKept: boolean;
-  content: ReactNode;
-}
+import { useMarkedText } from './use-marked-text.ts';
+import { useFocusOnOpen, useRowInHand } from './use-row-in-hand.ts';
 
 interface VirtualRowsProps {
-  rows: readonly Row[];
+  rows: RowList;
   /** The entries before the first row that are not loaded. */
   earlier: { left: number; isLoading: boolean; failed: boolean; load: () => void; loadAll: () => void };
   label: string;
   /** The name under which the reader's place is kept for their return. */
   keepAs: string;
+  /** Null if none is asked for. */
+  target: Target | null;
+  /** A text to mark where it is shown; null if there is none. */
+  marked: string | null;
 }
 
 /** The room above the first row for the line that loads earlier entries. */
@@ -43,14 +38,25 @@ const NEAR_START = 8;
  * Rows of any number and height, of which only those in sight exist. It opens at its end, or at the form that waits there,
  * and stays there as it grows. A reader who has scrolled up keeps their place, whatever is added before or after it.
  */
-export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) {
+export function VirtualRows({ rows, earlier, label, keepAs, target, marked }: VirtualRowsProps) {
   const box = useRef<HTMLElement>(null);
-  const { virtualizer, jumps } = useRowScrolling(box, { rows, earlier, keepAs });
+  const { virtualizer, jumps, goTo, letGo } = useRowScrolling(box, { rows, earlier, keepAs });
+  const hand = useRowInHand(box, { rows, virtualizer, goTo });
+  useFocusOnOpen(box);
+  useMarkedText(box, marked);
+  const show = useEffectEvent((index: number) => {
+    hand.take(index);
+    goTo(index, 'center');
+  });
+  useLayoutEffect(() => {
+    if (target !== null) show(target.index);
+  }, [target]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === 'Home') jumps.toStart();
     else if (event.key === 'End') jumps.toEnd();
-    else return;
+    else if (!hand.onKey(event.key)) return;
+    else letGo();
     event.preventDefault();
   };
   return (
@@ -59,6 +65,7 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
         className={css.scroll}
         ref={box}
         aria-label={label}
+        aria-keyshortcuts="J K Enter Home End"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
         tabIndex={0}
         onKeyDown={onKeyDown}
@@ -70,10 +77,11 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
               key={key}
               ref={virtualizer.measureElement}
               data-index={index}
+              data-in-hand={key === hand.key || undefined}
               className={css.virtualRow}
               style={{ transform: `translateY(${start}px)` }}
             >
-              {rows[index]?.content}
+              {index < rows.count && rows.render(index)}
             </div>
           ))}
         </div>
@@ -86,19 +94,20 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
 /** Which rows exist, where the box is scrolled to, and how to jump to its start, its end and what waits for a person. */
 function useRowScrolling(
   box: RefObject<HTMLElement | null>,
-  { rows, earlier, keepAs }: Omit<VirtualRowsProps, 'label'>,
+  { rows, earlier, keepAs }: Pick<VirtualRowsProps, 'rows' | 'earlier' | 'keepAs'>,
 ) {
-  const [place] = useState(() => placeIn(keepAs, rows[0]?.key));
+  const firstKey = rows.count === 0 ? undefined : rows.keyAt(0);
+  const [place] = useState(() => placeIn(keepAs, firstKey));
   const [isFollowing, setFollowing] = useState(place === null);
-  const kept = rows.flatMap((row, index) => (row.isKept ? [index] : []));
+  const { kept } = rows;
   const virtualizer = useVirtualizer({
-    count: rows.length,
+    count: rows.count,
     getScrollElement: () => box.current,
     estimateSize: () => 44,
-    getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
+    getItemKey: rows.keyAt,
     rangeExtractor: (range: Range) => [...new Set([...defaultRangeExtractor(range), ...kept])].sort((a, b) => a - b),
     overscan: 6,
-    gap: 12,
+    gap: 0,
     paddingStart: earlier.left > 0 ? ROOM_FOR_EARLIER : 16,
     paddingEnd: 16,
     anchorTo: 'end',
@@ -109,7 +118,7 @@ function useRowScrolling(
   const { letGo } = useFollowEnd(box, {
     isFollowing,
     setFollowing,
-    hasRows: rows.length > 0,
+    hasRows: rows.count > 0,
     size: virtualizer.getTotalSize(),
     scrollToEnd: () => virtualizer.scrollToEnd(),
     scrollToOffset: (offset) => virtualizer.scrollToOffset(offset),
@@ -120,7 +129,7 @@ function useRowScrolling(
     setFollowing(false);
     virtualizer.scrollToOffset(0);
   });
-  useKeepPlace(keepAs, rows[0]?.key, () =>
+  useKeepPlace(keepAs, firstKey, () =>
     isFollowing ? null : { offset: virtualizer.scrollOffset ?? 0, heights: virtualizer.takeSnapshot() },
   );
   const unseen = kept.find((index) => range !== null && (index < range.startIndex || index > range.endIndex));
@@ -134,7 +143,12 @@ function useRowScrolling(
     toEnd: jumpTo(() => virtualizer.scrollToEnd()),
     toUnseen: unseen === undefined ? null : jumpTo(() => virtualizer.scrollToIndex(unseen, { align: 'start' })),
   };
-  return { virtualizer, jumps };
+  const goTo = (index: number, align: 'auto' | 'center') => {
+    letGo();
+    setFollowing(false);
+    virtualizer.scrollToIndex(index, { align });
+  };
+  return { virtualizer, jumps, goTo, letGo };
 }
 
 /** Remembers the reader's place when the list is left; `read` returns null at the end, where every list opens. */
@@ -145,48 +159,6 @@ function useKeepPlace(keepAs: string, firstKey: string | undefined, read: () => 
     useSessionUi.getState().keepPlace(keepAs, isKept ? { firstKey, ...place } : null);
   });
   useLayoutEffect(() => () => leave(), []);
-}
-
-interface Jumps {
-  isAwayFromEnd: boolean;
-  toStart: () => void;
-  toEnd: () => void;
-  /** To the first row out of sight that waits for a person; null if there is none. */
-  toUnseen: (() => void) | null;
-}
-
-function JumpButtons({ isAwayFromEnd, toStart, toEnd, toUnseen }: Jumps) {
-  return (
-    <div className={css.jump}>
-      {toUnseen !== null && (
-        <Button variant="default" size="compact-md" className={css.needs} onClick={toUnseen}>
-          Show what waits for you
-        </Button>
-      )}
-      {isAwayFromEnd && (
-        <ActionIcon
-          variant="default"
-          size={32}
-          aria-label="Jump to start"
-          title="Jump to start (Home)"
-          onClick={toStart}
-        >
-          <IconArrowUp size={16} />
-        </ActionIcon>
-      )}
-      {isAwayFromEnd && (
-        <Button
-          title="Jump to end (End)"
-          variant="default"
-          size="compact-md"
-          leftSection={<IconArrowDown size={16} />}
-          onClick={toEnd}
-        >
-          Jump to end
-        </Button>
-      )}
-    </div>
-  );
 }
 
 /** Jumps to the very first row, once all earlier entries are loaded. */
@@ -217,19 +189,4 @@ function useLoadEarlier(
     const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
     if (firstIndex <= NEAR_START && (!isFull || !isAtEnd)) load();
   });
-}
-
-function Earlier({ left, isLoading, load }: VirtualRowsProps['earlier']) {
-  if (left === 0) return null;
-  return (
-    <div className={css.earlier}>
-      {isLoading ? (
-        <Loader size="xs" color="gray" aria-label="Reading earlier entries" />
-      ) : (
-        <Button variant="subtle" size="compact-sm" onClick={load}>
-          Show earlier ({left.toLocaleString()} more)
-        </Button>
-      )}
-    </div>
-  );
 }

@@ -8,19 +8,25 @@ export const allowedElsewhere = ({ result }: ToolItem): string =>
   result?.allowedBy === 'hook' ? 'allowed by a hook' : '';
 
 /** The outcome of a tool call in a word or two, for the end of its line. */
-export function toolOutcome({ use, result, decisions }: ToolItem): string {
+export function toolOutcome({ result, decisions }: ToolItem): string {
   if (result === null) return '';
   if (decisions.some((decision) => decision.outcome === 'denied')) return 'denied';
   if (result.sandboxFailure?.isCertain === true) return 'blocked by the sandbox';
   if (result.isError) return 'failed';
-  if (use.toolName === 'Write') return `+${lineDiff('', field(use.input, 'content')).length}`;
-  if (use.toolName === 'Edit') {
-    const lines = lineDiff(field(use.input, 'old_string'), field(use.input, 'new_string'));
-    const added = lines.filter((line) => line.kind === 'added').length;
-    const removed = lines.filter((line) => line.kind === 'removed').length;
-    return `+${added} -${removed}`;
-  }
   return '';
+}
+
+/** The lines that a call added and removed, as far as its input tells; none if it did not succeed. */
+export function lineChanges({ use, result, decisions }: ToolItem): { added: number; removed: number } {
+  const isDone = result !== null && !result.isError && !decisions.some((decision) => decision.outcome === 'denied');
+  if (isDone && use.toolName === 'Write')
+    return { added: lineDiff('', field(use.input, 'content')).length, removed: 0 };
+  if (!isDone || use.toolName !== 'Edit') return { added: 0, removed: 0 };
+  const lines = lineDiff(field(use.input, 'old_string'), field(use.input, 'new_string'));
+  return {
+    added: lines.filter((line) => line.kind === 'added').length,
+    removed: lines.filter((line) => line.kind === 'removed').length,
+  };
 }
 
 /** How long the call took, without waiting for a person; empty while it runs, or if it took no time. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { decision, entry, request } from '../../../test/samples.ts';
-import { toolOutcome } from './tool-outcome.ts';
+import { lineChanges, toolOutcome } from './tool-outcome.ts';
 import { countSteps, itemKey, itemKeys, type ToolItem, transcriptItems } from './transcript-items.ts';
 
 const use = (index: number, toolUseId: string, toolName = 'Bash', input = {}) =>
@@ -61,7 +61,7 @@ it('shows results and decisions without their call as items of their own', () =>
 
 it('says in a word how a call ended', () => {
   const [edit] = transcriptItems([use(1, 'e', 'Edit', { old_string: 'a\nb', new_string: 'a\nc\nd' }), result(2, 'e')]);
-  expect(toolOutcome(edit as ToolItem)).toBe('+2 -1');
+  expect(lineChanges(edit as ToolItem)).toEqual({ added: 2, removed: 1 });
   const denied = decision(request('STAGE-1', 'x'), { outcome: 'denied' });
   const [call] = transcriptItems([
     use(1, 'tool-x'),

@@ -1,0 +1,101 @@
+import type { TranscriptEntry } from '@callboard/contract';
+import { toolWords } from '../../../lib/tool-words.ts';
+import type { ToolItem, TranscriptItem } from './transcript-items.ts';
+
+/** An entry in which a text was found. */
+export interface Found {
+  /** The place of its row. */
+  row: number;
+  /** What has to be opened to see it, from the outside in. */
+  open: readonly string[];
+}
+
+/** Finds a text in a transcript, whatever its case, also in what is folded. In the order of the transcript. */
+export function findInItems(items: readonly TranscriptItem[], text: string): Found[] {
+  const wanted = text.trim();
+  if (wanted === '') return [];
+  const pattern = new RegExp(wanted.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'i');
+  return items.flatMap((item, row) => foundIn(item, pattern).map((open) => ({ row, open })));
+}
+
+/** For each match in an item: what has to be opened. */
+function foundIn(item: TranscriptItem, pattern: RegExp): string[][] {
+  switch (item.kind) {
+    case 'entry':
+      return pattern.test(textOf(item.entry)) ? [openKeysOf(item.entry)] : [];
+    case 'lookups': {
+      const key = lookupsKey(item.tools);
+      return item.tools.flatMap((tool) => foundInTool(tool, pattern).map((open) => [key, ...open]));
+    }
+    case 'tool':
+      return foundInTool(item, pattern);
+    case 'steps':
+      return item.children.flatMap((child) => foundIn(child, pattern).map((open) => [item.toolUseId, ...open]));
+    default:
+      return item satisfies never;
+  }
+}
+
+function foundInTool({ use, result, decisions, children }: ToolItem, pattern: RegExp): string[][] {
+  const { verb, object } = toolWords(use.toolName, use.input);
+  const inLine = pattern.test(`${verb} ${object}`);
+  const inBody = !inLine && (anyText(use.input, pattern) || (result !== null && pattern.test(result.text)));
+  const inDecision = decisions.some(({ reason, answers }) => pattern.test(reason ?? '') || anyText(answers, pattern));
+  const own = inLine || inDecision ? [[]] : inBody ? [[use.toolUseId]] : [];
+  const inner = children.flatMap((child) => foundIn(child, pattern).map((open) => [use.toolUseId, ...open]));
+  return [...own, ...inner];
+}
+
+/** The key under which a line of several look-ups remembers whether it is open. */
+export const lookupsKey = (tools: readonly ToolItem[]): string => `lookups:${tools[0]?.use.toolUseId}`;
+
+function openKeysOf(entry: TranscriptEntry): string[] {
+  return entry.kind === 'thinking' ? [`block:${entry.blockId}`] : [];
+}
+
+function textOf(entry: TranscriptEntry): string {
+  switch (entry.kind) {
+    case 'user':
+    case 'text':
+    case 'thinking':
+    case 'tool-result':
+    case 'notice':
+      return entry.text;
+    case 'turn-end':
+      return entry.message ?? '';
+    case 'decision':
+      return `${entry.decision.asked} ${entry.decision.reason ?? ''}`;
+    default:
+      return '';
+  }
+}
+
+function anyText(value: unknown, pattern: RegExp): boolean {
+  if (typeof value === 'string') return pattern.test(value);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((one) => anyText(one, pattern));
+}
+
+/** Every key under which something in these items may be open. */
+export function foldKeys(items: readonly TranscriptItem[]): string[] {
+  return items.flatMap((item) => {
+    switch (item.kind) {
+      case 'entry':
+        return openKeysOf(item.entry);
+      case 'lookups':
+        return [lookupsKey(item.tools), ...item.tools.flatMap(keysOfTool)];
+      case 'tool':
+        return keysOfTool(item);
+      case 'steps':
+        return [item.toolUseId, ...foldKeys(item.children)];
+      default:
+        return item satisfies never;
+    }
+  });
+}
+
+const keysOfTool = ({ use, decisions, children }: ToolItem): string[] => [
+  use.toolUseId,
+  ...decisions.map(({ requestId }) => `decision:${requestId}`),
+  ...foldKeys(children),
+];
