@@ -196,7 +196,7 @@ const LAST: Record<string, Look> = {
   },
   'queue-held': async (page, { running }) => {
     await stage(page, running);
-    await page.getByRole('region', { name: 'Queued messages' }).getByText(/^Held/).waitFor();
+    await page.getByRole('region', { name: 'Queued messages' }).getByText(/^Paused/).waitFor();
   },
   'unsettled-board': async (page) => {
     await open('/')(page);

@@ -26,7 +26,8 @@ it('counts the open requests of a stage on its card, and in the head of its page
   await page.keyboard.press('Escape');
   await card.getByRole('img', exact('3 open requests')).waitFor();
 
-  // They stay set aside on every page.
+  // They stay set aside on every page. Where only one pane is, the details take the transcript's place.
+  await page.setViewportSize({ width: 1200, height: 800 });
   await page.goto(`${origin}/stages/${stageId}?tab=details`);
   const bell = page.getByRole('button', exact('3 open requests of this stage'));
   expect(await bell.textContent()).toBe('3');

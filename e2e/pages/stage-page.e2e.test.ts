@@ -114,7 +114,7 @@ it('changes mode, model and effort of an ended session for its next start', asyn
   const { page, errors, model } = await openStage({ steps: [{ text: 'First.' }] }, 'Begin');
   await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
   await page.getByRole('button', { name: 'More', exact: true }).click();
-  await page.getByRole('menuitem', { name: /^Stop/ }).click();
+  await page.getByRole('menuitem', { name: 'End session' }).click();
   await page.getByText('From the next start').waitFor();
   for (const [name, value] of [
     ['Permission mode', 'acceptEdits'],

@@ -71,7 +71,7 @@ it('opens a long transcript at its end, keeps the scroll position, and loads ear
 it('jumps to the first and the last entry, shows unknown entries, and keeps the scroll position across tabs and stages', async () => {
   const { start, dataDir, command } = await install();
   const before = await start();
-  const { page, errors } = await openBrowser();
+  const { page, errors } = await openBrowser({ width: 1200 }); // one pane: the other tabs take the transcript's place
   await page.goto(before.loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
   const api = apiOf(before.origin);

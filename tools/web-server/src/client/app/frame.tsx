@@ -1,4 +1,5 @@
 import { Button, Loader } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
@@ -16,6 +17,7 @@ import css from './frame.module.css';
 import { closeFrameUi, useFrameUi } from './frame-store.ts';
 import { absenceWords } from './frame-words.ts';
 import { Header } from './header.tsx';
+import { TWO_PANES } from './two-panes.ts';
 import { useFrameKeys } from './use-frame-keys.ts';
 import { useTabTitle } from './use-tab-title.ts';
 
@@ -52,8 +54,9 @@ function Framed() {
   const isBehindDialog = top !== 'page';
   useFrameKeys(top);
   useEffect(followPerson, []);
-  // A stage's requests are in its transcript, which the other tabs do not show.
-  const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
+  // A stage's requests are in its transcript, which the other tabs show only beside them.
+  const hasTwoPanes = useMediaQuery(TWO_PANES, false, { getInitialValueInEffect: false });
+  const showsOwn = pathname.startsWith('/stages/') && (hasTwoPanes || !new URLSearchParams(search).has('tab'));
   const stageId = showsOwn ? pathname.slice('/stages/'.length) : null;
   return (
     <>

@@ -1,4 +1,5 @@
 import { type PendingRequest, StageId, type StageView } from '@callboard/contract';
+import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { boardQuery, stageOf, unsettledOf } from '../data/queries.ts';
@@ -11,17 +12,21 @@ import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
 import { LeftoversPanel } from '../features/session/components/leftovers-panel.tsx';
 import { LoginBanner } from '../features/session/components/login-banner.tsx';
 import { SessionPanels } from '../features/session/components/session-panels.tsx';
+import { SessionSwitches } from '../features/session/components/session-switches.tsx';
 import { StageDetails } from '../features/session/components/stage-details.tsx';
 import { StageHead } from '../features/session/components/stage-head.tsx';
 import { useStageKeys } from '../features/session/components/stage-keys.ts';
+import { StagePanes } from '../features/session/components/stage-panes.tsx';
 import { StagePhases } from '../features/session/components/stage-phases.tsx';
 import { isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
 import { NotStarted, TranscriptView } from '../features/session/components/transcript-view.tsx';
+import { useSidePane } from '../features/session/model/side-pane.ts';
 import { requestKey } from '../lib/request-text.ts';
 import { useTopLayer } from '../ui/dialog-layers.ts';
 import { lazyComponent } from '../ui/error-boundary.tsx';
 import css from './frame.module.css';
 import { NotFoundPage } from './pages.tsx';
+import { TWO_PANES } from './two-panes.ts';
 
 const StageChanges = lazyComponent(() => import('../features/session/components/stage-changes.tsx'));
 
@@ -41,20 +46,26 @@ function KnownStage({ stageId }: { stageId: StageId }) {
   const { data: unsettled = [] } = useQuery({ ...boardQuery, select: unsettledOf(stageId) });
   const [params] = useSearchParams();
   const wanted = params.get('tab');
-  const tab = isStageTab(wanted) ? wanted : 'transcript';
+  const isWide = useMediaQuery(TWO_PANES, false, { getInitialValueInEffect: false });
+  // On a phone they are among the details.
+  const hasChips = useMediaQuery('(min-width: 768px)', true, { getInitialValueInEffect: false });
+  const kept = useSidePane((state) => state.tab);
+  const asked = isStageTab(wanted) ? wanted : 'transcript';
+  const beside = kept === 'phases' && stage?.pipeline.length === 0 ? null : kept;
+  const tab = isWide && asked === 'transcript' ? (beside ?? asked) : asked;
   const navigate = useNavigate();
   useStageKeys({
     stageId,
     isCovered: useTopLayer() !== 'page',
     showTranscript: () => {
-      if (tab !== 'transcript') void navigate(`/stages/${stageId}`);
+      if (!isWide && tab !== 'transcript') void navigate(`/stages/${stageId}`);
     },
   });
   if (stage === undefined) return <NotFoundPage stageId={stageId} />;
   const look = () => {
     // The other tabs do not show the stage's requests.
     const [first] = pending;
-    if (tab === 'transcript' || first === undefined) return void turnToPage();
+    if (isWide || tab === 'transcript' || first === undefined) return void turnToPage();
     askFor(requestKey(first));
     void navigate(`/stages/${stageId}`);
   };
@@ -67,8 +78,22 @@ function KnownStage({ stageId }: { stageId: StageId }) {
       <StageTabs stage={stage} current={tab} />
       <SessionPanels stage={stage} />
       <UnsettledAnswers decisions={unsettled} isWide />
-      <TabContent tab={tab} stage={stage} pending={pending} />
-      <MessageBox stageId={stageId} />
+      <StagePanes
+        main={
+          <>
+            <TabContent tab={isWide ? 'transcript' : tab} stage={stage} pending={pending} />
+            <MessageBox
+              stageId={stageId}
+              chips={
+                hasChips &&
+                stage.session !== null &&
+                tab !== 'details' && <SessionSwitches stage={stage} session={stage.session} />
+              }
+            />
+          </>
+        }
+        side={isWide && tab !== 'transcript' ? <TabContent tab={tab} stage={stage} pending={pending} /> : null}
+      />
     </div>
   );
 }

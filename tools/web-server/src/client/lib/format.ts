@@ -25,7 +25,7 @@ const two = (a: number, unitA: string, b: number, unitB: string) =>
 
 // A formatter costs more than a hundred of its uses.
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** Date and time in the reader's time zone, for a title. */
 export const exactTime = (iso: string): string => EXACT.format(new Date(iso));

@@ -20,10 +20,12 @@ interface ComposerProps {
   /** Whether the stage is done. */
   isDone: boolean;
   isAlarmed: boolean;
+  /** The switches of the session. */
+  chips: ReactNode;
 }
 
 /** The message box. The text stays in it until the server has it. */
-export function Composer({ stageId, state, isDone, isAlarmed }: ComposerProps) {
+export function Composer({ stageId, state, isDone, isAlarmed, chips }: ComposerProps) {
   const { text, setText, forget } = useMessageDraft(stageId);
   const [wantsCommand, setWantsCommand] = useState(false);
   const files = useFiles(stageId);
@@ -84,6 +86,7 @@ export function Composer({ stageId, state, isDone, isAlarmed }: ComposerProps) {
         <div className={css.hint} id={hintId}>
           {composerWords(state, { isDone, isAlarmed })}
         </div>
+        {chips}
       </div>
     </DropZone>
   );

@@ -1,13 +1,14 @@
 import { isActive, type StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { Composer } from './composer.tsx';
 import { MessageQueue } from './message-queue.tsx';
 import css from './messages.module.css';
 import { ReplacedMessages } from './replaced-messages.tsx';
 
-/** Where a person writes to the stage's Claude, with the queued messages above. */
-export function MessageBox({ stageId }: { stageId: StageId }) {
+/** Where a person writes to the stage's Claude, with the queued messages above. `chips`: the session's switches. */
+export function MessageBox({ stageId, chips }: { stageId: StageId; chips?: ReactNode }) {
   const { data: state = null } = useQuery({
     ...boardQuery,
     select: (view) => stageOf(stageId)(view)?.session?.state ?? null,
@@ -25,7 +26,7 @@ export function MessageBox({ stageId }: { stageId: StageId }) {
     <section className={css.box} aria-label="Write to Claude">
       {state !== null && <ReplacedMessages stageId={stageId} isWorking={isWorking} />}
       {state !== null && <MessageQueue stageId={stageId} isWorking={isWorking} />}
-      <Composer stageId={stageId} state={state} isDone={isDone} isAlarmed={isAlarmed} />
+      <Composer stageId={stageId} state={state} isDone={isDone} isAlarmed={isAlarmed} chips={chips} />
     </section>
   );
 }

@@ -20,7 +20,7 @@ it('sends on Enter, and in other ways with Ctrl or Command while Claude works', 
 it('says that a message reopens a done stage, unless it was never started', () => {
   expect(composerWords('ended', { isDone: true })).toContain('a message reopens it');
   expect(composerWords('ended')).toContain('a message resumes it');
-  expect(composerWords(null, { isDone: true })).toBe('Nothing runs yet.');
+  expect(composerWords(null, { isDone: true })).toBe('Start the stage to write to Claude.');
 });
 
 it('says that a message waits under alarm, and promises no resume', () => {
@@ -33,7 +33,7 @@ it('says that a message waits under alarm, and promises no resume', () => {
 it('says why messages are held: the alarm, a past alarm, or the end of the last turn', () => {
   expect(heldWords({ isAlarmed: true, sinceAlarm: false })).toMatchObject({ action: null });
   const since = heldWords({ isAlarmed: false, sinceAlarm: true });
-  expect(since).toMatchObject({ why: expect.stringContaining('Held since the alarm'), action: 'Send queued' });
+  expect(since).toMatchObject({ why: expect.stringContaining('Paused since the alarm'), action: 'Send queued' });
   expect(heldWords({ isAlarmed: false, sinceAlarm: false }).why).toContain('the last turn');
 });
 

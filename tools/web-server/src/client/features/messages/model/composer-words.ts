@@ -15,7 +15,7 @@ export function composerWords(state: SessionState | null, { isDone = false, isAl
   if (isDone && state !== null) return `This stage is done; a message reopens it. ${KEYS}`;
   switch (state) {
     case null:
-      return 'Nothing runs yet.';
+      return 'Start the stage to write to Claude.';
     case 'starting':
     case 'busy':
       return `Claude is working. ${WORKING_KEYS}`;
@@ -36,12 +36,11 @@ export function heldWords({ isAlarmed, sinceAlarm }: { isAlarmed: boolean; since
   why: string;
   action: string | null;
 } {
-  if (isAlarmed) return { why: 'Held until you acknowledge the alarm.', action: null };
-  if (sinceAlarm)
-    return { why: 'Held since the alarm. These messages wait until you send them.', action: 'Send queued' };
+  if (isAlarmed) return { why: 'Paused until you acknowledge the alarm.', action: null };
+  if (sinceAlarm) return { why: 'Paused since the alarm.', action: 'Send queued' };
   return {
-    why: 'Held because the last turn failed or was interrupted. These messages wait until you release them.',
-    action: 'Release',
+    why: 'Paused because the last turn failed or was interrupted.',
+    action: 'Send queued',
   };
 }
 

@@ -33,14 +33,14 @@ export function StageDetails({ stage }: { stage: StageView }) {
               />
               <CopyLine text={`git merge --no-ff ${shellQuote(worktree.branch)}`} label="command that merges" />
             </Row>
-            <Row name="Made from">
+            <Row name="Base commit">
               <CopyLine text={worktree.base} label="base commit" />
             </Row>
           </>
         )}
         {sessionId !== null && worktree !== null && (
-          <Row name="Conversation">
-            <CopyLine text={sessionId} label="conversation id" />
+          <Row name="Session ID">
+            <CopyLine text={sessionId} label="session ID" />
             <CopyLine
               text={`cd ${shellQuote(worktree.path)} && claude --resume ${shellQuote(sessionId)}`}
               label="command that resumes"

@@ -1,13 +1,17 @@
 import type { ContextUsage, StageView } from '@callboard/contract';
 import { IconBellRinging } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { useId } from 'react';
 import { Link } from 'react-router';
+import { boardQuery } from '../../../data/queries.ts';
 import { continueAction } from '../../../lib/continue-action.ts';
 import { cost, count, exactTime } from '../../../lib/format.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { IsolationMark } from '../../../ui/isolation-mark.tsx';
+import { ProjectMark } from '../../../ui/project-mark.tsx';
+import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { phaseWords } from '../model/phase-words.ts';
 import { StageActions } from './stage-actions.tsx';
@@ -33,11 +37,14 @@ export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
   const continueHint = useId();
   return (
     <header className={css.head}>
-      <h1 className={css.title} title={stage.title}>
-        {stage.title}
-      </h1>
-      <div className={css.facts}>
-        <span className={css.stageId}>{stage.id}</span>
+      <div className={css.name}>
+        <ProjectOf projectId={stage.projectId} />
+        <h1 className={css.title} title={stage.title}>
+          {stage.title}
+        </h1>
+        <StageIdText id={stage.id} />
+      </div>
+      <div className={clsx(css.facts, 'figures')}>
         <span className={css.state} data-tone={tone}>
           {words}
         </span>
@@ -72,6 +79,21 @@ export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
   );
 }
 
+/** The project's sign and name, before the title. */
+function ProjectOf({ projectId }: { projectId: StageView['projectId'] }) {
+  const { data: name = projectId } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find((project) => project.id === projectId)?.name,
+  });
+  return (
+    <span className={css.project}>
+      <ProjectMark name={name} />
+      <span>{name}</span>
+      <span aria-hidden>/</span>
+    </span>
+  );
+}
+
 /** How many requests of this stage are open. A click shows the first. */
 function Bell({ pending, look }: { pending: number; look: () => void }) {
   const words = count(pending, 'open request', 'open requests');
@@ -93,7 +115,7 @@ function ContextBar({ usage }: { usage: ContextUsage }) {
         <span style={{ width: `${Math.min(100, Math.max(2, percent))}%` }} />
       </span>
       <span className="visually-hidden">{words}</span>
-      <span aria-hidden>context {percent} %</span>
+      <span aria-hidden>ctx {percent}%</span>
     </span>
   );
 }

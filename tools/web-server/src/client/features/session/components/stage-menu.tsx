@@ -29,7 +29,7 @@ export function StageMenu({ stage }: { stage: StageView }) {
             disabled={off || !runs}
             onClick={() => stop.mutate(stage.id)}
           >
-            Stop: end the session's process
+            End session
           </Menu.Item>
           <Menu.Divider />
           <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => setDeleting(true)}>

@@ -26,7 +26,7 @@ export function StagePhases({ stage }: { stage: StageView }) {
                 </h2>
                 <p className={css.phaseFacts}>
                   {phase.permissionMode !== undefined && `${modeWords(phase.permissionMode)}. `}
-                  {phase.gate === 'human' ? 'You let the next one begin.' : 'The next one begins by itself.'}
+                  {phase.gate === 'human' ? 'You start the next phase.' : 'The next phase starts automatically.'}
                 </p>
                 <Markdown text={phase.prompt} />
               </div>

@@ -1,40 +1,38 @@
 import type { StageView } from '@callboard/contract';
-import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { stageDiffQuery } from '../api/stage-diff.ts';
-import { SessionSwitches } from './session-switches.tsx';
+import { useSidePane } from '../model/side-pane.ts';
 import css from './stage-head.module.css';
+import { TranscriptTools } from './transcript-tools.tsx';
 
 const STAGE_TABS = { transcript: 'Transcript', changes: 'Changes', phases: 'Phases', details: 'Details' } as const;
 export type StageTab = keyof typeof STAGE_TABS;
+const TABS: readonly StageTab[] = ['transcript', 'changes', 'phases', 'details'];
 
 export const isStageTab = (name: string | null): name is StageTab => name !== null && Object.hasOwn(STAGE_TABS, name);
 
 /** The stage's tabs (the URL says which is open), and the switches of its session. */
 export function StageTabs({ stage, current }: { stage: StageView; current: StageTab }) {
-  const hasRoom = useMediaQuery('(min-width: 768px)') ?? true;
+  const { show } = useSidePane.getState();
   return (
     <div className={css.bar}>
       <nav className={css.tabs} aria-label="Stage">
-        {Object.entries(STAGE_TABS)
-          .filter(([tab]) => tab !== 'phases' || stage.pipeline.length > 0)
-          .map(([tab, title]) => (
-            <Link
-              key={tab}
-              className={css.tab}
-              to={tab === 'transcript' ? `/stages/${stage.id}` : `/stages/${stage.id}?tab=${tab}`}
-              aria-current={tab === current ? 'page' : undefined}
-              replace
-            >
-              {title}
-              {tab === 'changes' && <ChangeCount stage={stage} isLookedAt={tab === current} />}
-            </Link>
-          ))}
+        {TABS.filter((tab) => tab !== 'phases' || stage.pipeline.length > 0).map((tab) => (
+          <Link
+            key={tab}
+            className={css.tab}
+            to={tab === 'transcript' ? `/stages/${stage.id}` : `/stages/${stage.id}?tab=${tab}`}
+            aria-current={tab === current ? 'page' : undefined}
+            replace
+            onClick={() => show(tab === 'transcript' ? null : tab)}
+          >
+            {STAGE_TABS[tab]}
+            {tab === 'changes' && <ChangeCount stage={stage} isLookedAt={tab === current} />}
+          </Link>
+        ))}
       </nav>
-      {hasRoom && current !== 'details' && stage.session !== null && (
-        <SessionSwitches stage={stage} session={stage.session} />
-      )}
+      {stage.session !== null && <TranscriptTools stage={stage} />}
     </div>
   );
 }
