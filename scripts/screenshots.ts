@@ -196,7 +196,10 @@ const LAST: Record<string, Look> = {
   },
   'queue-held': async (page, { running }) => {
     await stage(page, running);
-    await page.getByRole('region', { name: 'Queued messages' }).getByText(/^Paused/).waitFor();
+    await page
+      .getByRole('region', { name: 'Queued messages' })
+      .getByText(/^Paused/)
+      .waitFor();
   },
   'unsettled-board': async (page) => {
     await open('/')(page);

@@ -172,7 +172,10 @@ async function holdQueue(page: Page, origin: string, stageId: string): Promise<v
   await api.post(`/api/sessions/${stageId}/message`, { message: 'Then the tests' });
   await api.post(`/api/sessions/${stageId}/interrupt`);
   await stage(page, stageId);
-  await page.getByRole('region', { name: 'Queued messages' }).getByText(/^Paused/).waitFor();
+  await page
+    .getByRole('region', { name: 'Queued messages' })
+    .getByText(/^Paused/)
+    .waitFor();
 }
 
 it('violates no WCAG 2.2 AA rule that axe checks: every page in the light scheme, representative pages in the dark one', {

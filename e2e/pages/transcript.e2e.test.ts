@@ -141,3 +141,29 @@ it('jumps to the first and the last entry, shows unknown entries, and keeps the 
   await page.getByText('The very last words.').waitFor();
   expect(errors).toEqual([]);
 });
+
+it('has the focus when it opens, finds what is not in the page, and moves the focus by keys', async () => {
+  const blocks = Array.from({ length: 80 }, (_, n) => ({ type: 'text' as const, text: `Paragraph ${n}.` }));
+  const read = { type: 'tool_use' as const, name: 'Read', input: { file_path: 'README.md' } };
+  const { page, errors } = await openStage({ steps: [{ blocks: [...blocks, read] }, { text: 'The very end.' }] }, 'Go');
+  await page.getByText('The very end.').waitFor();
+  await page.reload();
+  await page.getByText('The very end.').waitFor();
+  const hasFocus = (label: string) => () =>
+    page.evaluate((name) => document.activeElement?.getAttribute('aria-label') === name, label);
+  await expect.poll(hasFocus('Transcript')).toBe(true);
+  expect(await page.getByText('Paragraph 7.', { exact: true }).count()).toBe(0);
+
+  await page.keyboard.press('/');
+  await page.getByRole('textbox', { name: 'Find in transcript' }).fill('PARAGRAPH 7.');
+  await page.getByText('1 of 1', { exact: true }).waitFor();
+  await page.getByText('Paragraph 7.', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await expect.poll(hasFocus('Transcript')).toBe(true);
+
+  await page.keyboard.press('m');
+  await expect.poll(hasFocus('Message')).toBe(true);
+  await page.keyboard.press('Escape');
+  await expect.poll(hasFocus('Transcript')).toBe(true);
+  expect(errors).toEqual([]);
+});

@@ -66,6 +66,10 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     title: 'A stage',
     entries: [
       { keys: ['Esc Esc'], does: 'Interrupt the turn' },
+      { keys: ['M'], does: 'Write a message; Esc goes back to the transcript' },
+      { keys: ['/'], does: 'Find in the transcript' },
+      { keys: ['J', 'K'], does: 'The next entry, the one before' },
+      { keys: ['Enter'], does: 'Open or fold the entry' },
       { keys: ['Home'], does: 'First entry of the transcript' },
       { keys: ['End'], does: 'Last entry of the transcript' },
     ],

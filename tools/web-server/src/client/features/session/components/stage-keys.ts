@@ -23,7 +23,7 @@ interface StageKeysOptions {
   showTranscript: () => void;
 }
 
-/** The keys of a stage's page: `i` writes, `/` and Ctrl+F find, Escape goes from the message back to the transcript. */
+/** The keys of a stage's page: `m` writes, `/` and Ctrl+F find, Escape goes from the message back to the transcript. */
 export function useStageKeys({ stageId, isCovered, showTranscript }: StageKeysOptions): void {
   const find = () => {
     if (isCovered) return false;
@@ -31,7 +31,7 @@ export function useStageKeys({ stageId, isCovered, showTranscript }: StageKeysOp
     useTranscriptFind.getState().start(stageId);
     return true;
   };
-  useShortcuts({ i: () => !isCovered && focusComposer(), '/': find });
+  useShortcuts({ m: () => !isCovered && focusComposer(), '/': find });
   const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
     if (event.defaultPrevented || isCovered) return;
     const isFind =
