@@ -9,12 +9,12 @@ it('names who needs a person, the first four by title', () => {
 
 it('has a word for what is wrong, and none while all is well', () => {
   const well = { connection: 'open', orchestrator: 'ready' } as const;
-  expect(healthWords(well, 'ready')).toBeNull();
-  expect(healthWords(well, 'unknown')).toBeNull();
-  expect(healthWords({ connection: 'lost', orchestrator: 'unreachable' }, 'missing')).toBe('No connection');
-  expect(healthWords({ ...well, orchestrator: 'unreachable' }, 'ready')).toBe('Orchestrator away');
-  expect(healthWords(well, 'missing')).toBe('Claude: not found');
-  expect(healthWords(well, 'not-logged-in')).toBe('Claude: not logged in');
+  expect(healthWords(well, { state: 'ready' })).toBeNull();
+  expect(healthWords(well, { state: 'unknown' })).toBeNull();
+  expect(healthWords({ connection: 'lost', orchestrator: 'unreachable' }, { state: 'missing' })).toBe('No connection');
+  expect(healthWords({ ...well, orchestrator: 'unreachable' }, { state: 'ready' })).toBe('Orchestrator away');
+  expect(healthWords(well, { state: 'missing' })).toBe('Claude: not found');
+  expect(healthWords(well, { state: 'not-logged-in' })).toBe('Claude: not logged in');
 });
 
 it('says what an absence means and what to do', () => {

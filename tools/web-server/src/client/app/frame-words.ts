@@ -1,4 +1,5 @@
-import type { BoardView } from '@callboard/contract';
+import type { ClaudeState } from '@callboard/contract';
+import { claudeWord } from '../lib/claude-words.ts';
 import { count } from '../lib/format.ts';
 import type { StreamState } from '../stream/stream-store.ts';
 
@@ -19,12 +20,10 @@ export function callWords(titles: readonly string[]): string {
 /** What is wrong, in a word: the connection, the orchestrator, Claude Code. Null while all is well. */
 export function healthWords(
   { connection, orchestrator }: Pick<StreamState, 'connection' | 'orchestrator'>,
-  claude: BoardView['claude']['state'],
+  claude: Pick<ClaudeState, 'state'>,
 ): string | null {
   if (connection === 'lost') return 'No connection';
-  if (orchestrator === 'unreachable') return 'Orchestrator away';
-  if (claude === 'missing') return 'Claude: not found';
-  return claude === 'not-logged-in' ? 'Claude: not logged in' : null;
+  return orchestrator === 'unreachable' ? 'Orchestrator away' : claudeWord(claude);
 }
 
 interface AbsenceWords {

@@ -1,3 +1,4 @@
+import { CLAUDE_UNCHECKED } from '@callboard/contract';
 import {
   IconBell,
   IconBellRinging,
@@ -125,7 +126,7 @@ function Bell() {
 /** What is wrong, in a word and on hover in a sentence; null while all is well. */
 function useHealth(): { says: string | null; why: string } {
   const { data: claude } = useQuery({ ...boardQuery, select: (view) => view.claude });
-  const says = useStreamState((state) => healthWords(state, claude?.state ?? 'unknown'));
+  const says = useStreamState((state) => healthWords(state, claude ?? CLAUDE_UNCHECKED));
   const isClaude = says?.startsWith('Claude') === true;
   return { says, why: (isClaude ? claude?.why : null) ?? says ?? 'Connected' };
 }
