@@ -78,6 +78,7 @@ it('makes a login link for another device, with a button that copies it', async 
     get_logins: () => ({ logins: [], current: null }),
     create_login_code: () => ({ code: 'one time', expiresAt }),
   });
+  await screen.findByRole('heading', { name: 'See the demo' }); // the header is drawn anew once the board is there
   await user.click(await screen.findByRole('button', { name: 'Account' }));
   await user.click(await screen.findByRole('menuitem', { name: 'Logins' }));
   await user.click(await screen.findByRole('button', { name: 'Add a device' }));
