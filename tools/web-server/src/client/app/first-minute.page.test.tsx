@@ -1,10 +1,11 @@
 import { notifications } from '@mantine/notifications';
-import { screen, within } from '@testing-library/react';
+import { act, screen, within } from '@testing-library/react';
 import { afterEach, expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, stage } from '../test/samples.ts';
+import { openLogins } from './frame-store.ts';
 
 afterEach(() => {
   useBoardUi.getState().closeForm();
@@ -78,9 +79,8 @@ it('makes a login link for another device, with a button that copies it', async 
     get_logins: () => ({ logins: [], current: null }),
     create_login_code: () => ({ code: 'one time', expiresAt }),
   });
-  await screen.findByRole('heading', { name: 'See the demo' }); // the header is drawn anew once the board is there
-  await user.click(await screen.findByRole('button', { name: 'Account' }));
-  await user.click(await screen.findByRole('menuitem', { name: 'Logins' }));
+  await screen.findByRole('heading', { name: 'See the demo' });
+  act(openLogins);
   await user.click(await screen.findByRole('button', { name: 'Add a device' }));
   await screen.findByText(/\/login\?code=one%20time$/);
   screen.getByRole('button', { name: 'Copy login link' });
