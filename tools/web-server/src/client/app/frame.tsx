@@ -3,6 +3,7 @@ import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
+import { closeCompleteDialog, useCompleteDialogStage } from '../data/complete-dialog.ts';
 import { boardQuery } from '../data/queries.ts';
 import { saveDraftsOnLeave } from '../features/interaction/api/use-draft.ts';
 import { followPerson } from '../features/interaction/model/arming-store.ts';
@@ -23,6 +24,7 @@ import { useTabTitle } from './use-tab-title.ts';
 
 // Loaded at once beside the board, so that the board does not wait for it.
 const RequestOverlay = lazyComponent(() => import('../features/interaction/components/request-overlay.tsx'));
+const CompleteDialog = lazyComponent(() => import('../features/session/components/complete-dialog.tsx'));
 const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
@@ -76,6 +78,7 @@ function Framed() {
         <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
       </ErrorBoundary>
       <OverPage />
+      <Completing />
     </>
   );
 }
@@ -88,6 +91,18 @@ function Page() {
   if (isLoaded) return <Outlet />;
   if (error !== null) return <NotLoaded text={errorText(error)} retry={() => void refetch()} />;
   return <Loading reason={isTransient(failureReason) ? errorText(failureReason) : null} />;
+}
+
+/** Asks how a stage is to be completed; loaded when somebody is first about to. */
+function Completing() {
+  const isOpen = useCompleteDialogStage() !== null;
+  const [isLoaded, setLoaded] = useState(false);
+  if (isOpen && !isLoaded) setLoaded(true);
+  return (
+    <ErrorBoundary name="What completes a stage" close={closeCompleteDialog}>
+      {isLoaded && <CompleteDialog />}
+    </ErrorBoundary>
+  );
 }
 
 const PARTS = { palette: 'The palette', help: 'The list of keyboard shortcuts', logins: 'The list of logins' };

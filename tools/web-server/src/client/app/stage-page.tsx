@@ -9,6 +9,7 @@ import { askFor, turnToPage } from '../features/interaction/model/arming-store.t
 import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
+import { FinishSection } from '../features/session/components/finish-panel.tsx';
 import { LeftoversPanel } from '../features/session/components/leftovers-panel.tsx';
 import { LoginBanner } from '../features/session/components/login-banner.tsx';
 import { SessionPanels } from '../features/session/components/session-panels.tsx';
@@ -107,7 +108,12 @@ interface TabContentProps {
 function TabContent({ tab, stage, pending }: TabContentProps) {
   switch (tab) {
     case 'changes':
-      return <StageChanges stage={stage} />;
+      return (
+        <>
+          <StageChanges stage={stage} />
+          {stage.worktree !== null && stage.merged === null && <FinishSection stage={stage} />}
+        </>
+      );
     case 'phases':
       return <StagePhases stage={stage} />;
     case 'details':

@@ -42,8 +42,6 @@ export function startStage(stageId: StageId): Promise<CommandReply<'start_stage'
   return answer;
 }
 
-export const completeStage = (stageId: StageId) => client.command('complete_stage', { stageId });
-
 /** Starts the next phase of the stage's pipeline. */
 export const advanceStage = (stageId: StageId) => client.command('advance_stage', { stageId });
 
@@ -80,9 +78,6 @@ export const useSetSandbox = (title: string) =>
     failed: `The sandbox of ${title} was not changed`,
   });
 
-export const useCompleteStage = (title: string) =>
-  useCommand({ run: completeStage, failed: `${title} was not completed` });
-
 /** Moves a done stage back to Review. */
 export const reopenStage = (stageId: StageId) => client.command('reopen_stage', { stageId });
 
@@ -102,11 +97,11 @@ export const useDeleteStage = (title: string, done: () => void) =>
     },
   });
 
-/** Completes a stage and merges its branch as it was shown. The caller reports refusals. */
-export const useMergeStage = () =>
+/** Takes the last completion back. */
+export const useUndoCompletion = (title: string) =>
   useCommand({
-    run: (seen: { stageId: StageId; head: string; tree: string }) =>
-      client.command('complete_stage', { merge: true, ...seen }),
+    run: (stageId: StageId) => client.command('undo_completion', { stageId }),
+    failed: `The completion of ${title} was not undone`,
   });
 
 /** Sends a message to a stage's session, and resends it while the reply is lost: its id makes that harmless. */

@@ -10,7 +10,7 @@ export interface StateWords {
 
 export function stateWords(stage: StageView, pending: number, unsettled: number): StateWords {
   const { session } = stage;
-  if (stage.completedAt !== null) return { words: 'Done', tone: 'done' };
+  if (stage.completedAt !== null) return { words: 'Done', tone: stage.merged === null ? 'plain' : 'done' };
   if (session === null) return { words: stage.column === 'backlog' ? 'Backlog' : 'Ready to start', tone: 'plain' };
   if (session.alarm !== null) return { words: 'Security alarm', tone: 'needs' };
   if (pending > 0) return { words: pending === 1 ? 'Needs you' : `Needs you, ${pending} requests`, tone: 'needs' };

@@ -9,7 +9,8 @@ import type {
   StageView,
 } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
-import { advanceStage, completeStage, reopenStage, startStage } from '../../../data/stage-commands.ts';
+import { openCompleteDialog } from '../../../data/complete-dialog.ts';
+import { advanceStage, reopenStage, startStage } from '../../../data/stage-commands.ts';
 import { useCommand } from '../../../data/use-command.ts';
 import { client } from '../../../lib/api-client.ts';
 import { useBoardUi } from '../model/board-ui.ts';
@@ -72,10 +73,11 @@ export const useStartNew = () =>
 
 type DropCommand = Extract<Drop, { kind: 'command' }>['verb'];
 
-const DROPS: Record<DropCommand, { run: typeof startStage; sending: string; failed: string }> = {
+const DROPS: Record<DropCommand, { run: (stageId: StageId) => Promise<unknown>; sending: string; failed: string }> = {
   start: { run: startStage, sending: 'is being started', failed: 'was not started' },
   advance: { run: advanceStage, sending: 'its next phase is being started', failed: 'did not start its next phase' },
-  complete: { run: completeStage, sending: 'is being completed', failed: 'was not completed' },
+  // The dialog asks what becomes of its work; the card stays in place until it is done.
+  complete: { run: async (stageId) => openCompleteDialog(stageId), sending: '', failed: 'was not completed' },
   reopen: { run: reopenStage, sending: 'is being reopened', failed: 'was not reopened' },
 };
 

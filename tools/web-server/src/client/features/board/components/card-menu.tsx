@@ -11,13 +11,8 @@ import {
 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import {
-  useCompleteStage,
-  useContinueStage,
-  useDeleteStage,
-  useReopenStage,
-  useStartStage,
-} from '../../../data/stage-commands.ts';
+import { openCompleteDialog } from '../../../data/complete-dialog.ts';
+import { useContinueStage, useDeleteStage, useReopenStage, useStartStage } from '../../../data/stage-commands.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ConfirmDelete } from '../../../ui/confirm-delete.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
@@ -72,7 +67,6 @@ function OpenedMenu({ stage, button }: OpenedMenuProps) {
 
 function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => void }) {
   const start = useStartStage(stage.title);
-  const complete = useCompleteStage(stage.title);
   const reopen = useReopenStage(stage.title);
   const continuing = useContinueStage(stage);
   const off = !useCanCommand();
@@ -101,11 +95,7 @@ function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => vo
         </Menu.Item>
       )}
       {stage.completedAt === null && (
-        <Menu.Item
-          leftSection={<IconCheck size={16} />}
-          disabled={off || complete.isPending}
-          onClick={() => complete.mutate(stage.id)}
-        >
+        <Menu.Item leftSection={<IconCheck size={16} />} disabled={off} onClick={() => openCompleteDialog(stage.id)}>
           Complete
         </Menu.Item>
       )}

@@ -1,103 +1,88 @@
-import type { StageDiff, StageView } from '@callboard/contract';
-import { Button, Menu } from '@mantine/core';
-import { IconChevronDown } from '@tabler/icons-react';
-import { useState } from 'react';
-import { useNavigate } from 'react-router';
-import { useCompleteStage, useMergeStage } from '../../../data/stage-commands.ts';
-import { errorText } from '../../../lib/api-client.ts';
+import type { StageView } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { IconArrowBackUp, IconCircleCheck, IconGitMerge } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { openCompleteDialog } from '../../../data/complete-dialog.ts';
+import { useReopenStage, useUndoCompletion } from '../../../data/stage-commands.ts';
+import { count, exactTime } from '../../../lib/format.ts';
+import { mergedWords } from '../../../lib/merged-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
-import { isOutdated, useReloadDiff } from '../api/stage-diff.ts';
-import { MergeConfirm } from './merge-confirm.tsx';
-import css from './stage-head.module.css';
+import { completionQuery } from '../api/completion.ts';
+import css from './finish.module.css';
 
-/** Completes a stage, with or without merging it. `isQuiet` means that another action is likelier. */
+/** Asks how to complete the stage. `isQuiet` means that another action is likelier. */
 export function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet: boolean }) {
-  const [asking, setAsking] = useState(false);
-  const [asked, setAsked] = useState(0);
-  const complete = useCompleteStage(stage.title);
-  const merge = useMergeStage();
-  const reloadDiff = useReloadDiff(stage.id);
-  const navigate = useNavigate();
-  const mergeSeen = ({ head, tree }: StageDiff) =>
-    merge.mutate(
-      { stageId: stage.id, head, tree },
-      {
-        onError: (error) => {
-          if (!isOutdated(error)) return;
-          reloadDiff();
-          void navigate(`/stages/${stage.id}?tab=changes`, { replace: true });
-        },
-        onSettled: () => setAsking(false),
-      },
-    );
-  const ask = () => {
-    setAsked(asked + 1);
-    setAsking(true);
-  };
-  const off = !useCanCommand() || complete.isPending || merge.isPending;
-  const { worktree } = stage;
-  const isFolded = isQuiet && worktree !== null;
+  const canCommand = useCanCommand();
+  return (
+    <Button
+      variant={isQuiet ? 'default' : 'filled'}
+      disabled={!canCommand}
+      aria-haspopup="dialog"
+      onClick={() => openCompleteDialog(stage.id)}
+    >
+      Complete
+    </Button>
+  );
+}
+
+/** What became of a done stage's work, and the ways back. A message reopens it as well. */
+export function DoneActions({ stage }: { stage: StageView }) {
+  const reopen = useReopenStage(stage.title);
+  const canCommand = useCanCommand();
+  const isUnmerged = stage.merged === null && stage.worktree !== null;
   return (
     <>
-      {/* Where something else comes first, a phone has no room for both. */}
-      {isFolded && (
-        <Menu position="bottom-end">
-          <Menu.Target>
-            <Button
-              hiddenFrom="sm"
-              variant="default"
-              disabled={off}
-              loading={complete.isPending || merge.isPending}
-              rightSection={<IconChevronDown size={14} />}
-            >
-              Complete
-            </Button>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item onClick={() => complete.mutate(stage.id)}>Complete without merging</Menu.Item>
-            <Menu.Item onClick={ask}>Complete and merge</Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
-      )}
-      <Button
-        visibleFrom={isFolded ? 'sm' : undefined}
-        variant="default"
-        disabled={off}
-        loading={complete.isPending}
-        onClick={() => complete.mutate(stage.id)}
-      >
-        Complete
-      </Button>
-      {worktree !== null && (
+      <Outcome stage={stage} />
+      {stage.merged !== null && <UndoMerge stage={stage} />}
+      {isUnmerged && (
         <Button
-          visibleFrom={isFolded ? 'sm' : undefined}
-          variant={isQuiet ? 'default' : 'filled'}
-          disabled={off}
-          loading={merge.isPending}
-          onClick={ask}
+          variant="default"
+          leftSection={<IconGitMerge size={16} />}
+          disabled={!canCommand}
+          aria-haspopup="dialog"
+          onClick={() => openCompleteDialog(stage.id)}
         >
-          Complete and merge
+          Merge
         </Button>
       )}
-      {merge.isError && (
-        <div className={css.refused}>
-          <FailureNote>
-            <strong>Not merged, nothing was changed.</strong> {errorText(merge.error)}
-          </FailureNote>
-          <Button size="compact-sm" variant="default" onClick={() => merge.reset()}>
-            Dismiss
-          </Button>
-        </div>
-      )}
-      <MergeConfirm
-        key={asked}
-        stage={stage}
-        opened={asking}
-        busy={merge.isPending}
-        confirm={mergeSeen}
-        close={() => setAsking(false)}
-      />
+      <Button
+        variant="default"
+        leftSection={<IconArrowBackUp size={16} />}
+        disabled={!canCommand}
+        loading={reopen.isPending}
+        onClick={() => reopen.mutate(stage.id)}
+      >
+        Reopen
+      </Button>
     </>
+  );
+}
+
+function Outcome({ stage }: { stage: StageView }) {
+  const { text, tone } = mergedWords(stage);
+  const { merged } = stage;
+  const details =
+    merged === null
+      ? undefined
+      : `${count(merged.commits, 'commit')}, ${count(merged.files, 'file')} of ${merged.branch}, ${exactTime(merged.at)}`;
+  const Icon = tone === 'merged' ? IconGitMerge : IconCircleCheck;
+  return (
+    <span className={css.outcome} data-tone={tone} title={details}>
+      <Icon size={16} aria-hidden />
+      {text}
+    </span>
+  );
+}
+
+/** Takes the merge back, while git can do that without losing anything. */
+function UndoMerge({ stage }: { stage: StageView }) {
+  const { data } = useQuery(completionQuery(stage));
+  const undo = useUndoCompletion(stage.title);
+  const canCommand = useCanCommand();
+  if (data?.undo?.refusal !== null) return null;
+  return (
+    <Button variant="default" disabled={!canCommand} loading={undo.isPending} onClick={() => undo.mutate(stage.id)}>
+      Undo merge
+    </Button>
   );
 }

@@ -1,19 +1,18 @@
 import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { IconArrowBackUp, IconEye, IconPlayerPlayFilled } from '@tabler/icons-react';
+import { IconEye, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { useState } from 'react';
 import {
   useAcknowledgeDenial,
   useAdvanceStage,
   useContinueStage,
-  useReopenStage,
   useStartStage,
 } from '../../../data/stage-commands.ts';
 import { isLoggedOutStage } from '../../../lib/claude-words.ts';
 import { canAcknowledgeDenial } from '../../../lib/needs-you-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { phaseAtGate } from '../model/phase-words.ts';
-import { CompleteActions } from './complete-actions.tsx';
+import { CompleteActions, DoneActions } from './complete-actions.tsx';
 import { InterruptButton, InterruptPressed } from './interrupt-button.tsx';
 import css from './stage-head.module.css';
 import { StageMenu } from './stage-menu.tsx';
@@ -37,7 +36,7 @@ export function StageActions({ stage, continueHint }: StageActionsProps) {
 function MainActions({ stage, continueHint }: StageActionsProps) {
   const { session } = stage;
   const [isPressed, setPressed] = useState(false);
-  if (stage.completedAt !== null) return <ReopenButton stage={stage} />;
+  if (stage.completedAt !== null) return <DoneActions stage={stage} />;
   if (session?.alarm != null) return null; // the alarm banner has its own actions
   switch (session?.state) {
     case undefined:
@@ -100,22 +99,6 @@ function SeenButton({ stage }: { stage: StageView }) {
       onClick={() => acknowledge.mutate(stage.id)}
     >
       Seen
-    </Button>
-  );
-}
-
-/** Reopens a done stage. A message does the same; this button needs no text. */
-function ReopenButton({ stage }: { stage: StageView }) {
-  const reopen = useReopenStage(stage.title);
-  return (
-    <Button
-      variant="default"
-      leftSection={<IconArrowBackUp size={16} />}
-      disabled={!useCanCommand()}
-      loading={reopen.isPending}
-      onClick={() => reopen.mutate(stage.id)}
-    >
-      Reopen
     </Button>
   );
 }

@@ -1,0 +1,132 @@
+import { type MergePlan, StageId, type StageView } from '@callboard/contract';
+import { notifications } from '@mantine/notifications';
+import { act, screen, within } from '@testing-library/react';
+import { afterEach, expect, it } from 'vitest';
+import { openCompleteDialog } from '../data/complete-dialog.ts';
+import { openPage } from '../test/open-page.tsx';
+import { problem } from '../test/page-server.ts';
+import { board, session, stage } from '../test/samples.ts';
+
+afterEach(() => notifications.clean());
+
+const worktree = { path: '/w/STAGE-1', branch: 'callboard/STAGE-1', base: 'f'.repeat(40) };
+const [head, tree] = ['a'.repeat(40), 'b'.repeat(40)];
+const plan = (fields: Partial<MergePlan> = {}): MergePlan => ({
+  ...{ branch: worktree.branch, head, tree, into: 'main', commits: 1, files: 3 },
+  ...{ uncommitted: [], uncommittedCount: 0, conflicts: [], refusal: null, ...fields },
+});
+const merged = {
+  ...{ commit: '3f2a1c7'.padEnd(40, '0'), into: 'main', branch: worktree.branch, head, previous: 'c'.repeat(40) },
+  ...{ commits: 1, files: 3, at: '2026-01-02T03:04:05.000Z' },
+};
+const done = (of: StageView, fields: Partial<StageView> = {}): StageView => ({
+  ...of,
+  column: 'done',
+  completedAt: of.createdAt,
+  ...fields,
+});
+
+/** Opens the page with one stage in Review, and answers what its work is. */
+function open(path: string, answer: MergePlan | null, fields: Record<string, unknown> = { worktree }) {
+  const own = stage('STAGE-1', { title: 'Login form', ...fields });
+  const ended = { state: 'idle', lastTurn: { outcome: 'succeeded', message: '', at: own.createdAt } };
+  const isDone = own.completedAt !== null;
+  const summary = fields.worktree === null ? {} : { session: session('STAGE-1', ended) };
+  const view = board({ stages: [{ stage: own, ...summary }] });
+  const [seen] = view.stages;
+  if (seen === undefined) throw new Error('the board is empty');
+  const page = openPage(path, view);
+  page.server.answer({
+    get_completion: () => ({ completion: { plan: answer, undo: isDone ? { refusal: null } : null } }),
+    complete_stage: () => ({ stage: done(seen, { merged }) }),
+    undo_completion: () => ({ stage: seen }),
+  });
+  const sent = (command: string) =>
+    page.server.received.filter((one) => one.command === command).map((one) => one.input);
+  return { ...page, sent };
+}
+
+/** What the card menu, a drop on Done and the palette do. */
+const openDialog = async () => {
+  await screen.findByRole('region', { name: 'Done' });
+  act(() => openCompleteDialog(StageId.parse('STAGE-1')));
+  return screen.findByRole('dialog', { name: 'Complete Login form' });
+};
+
+it('merges what was shown from the board, says so with the hash, and takes it back', async () => {
+  const { user, sent } = open('/', plan());
+  const dialog = await openDialog();
+  await within(dialog).findByText('Merge callboard/STAGE-1 (1 commit, 3 files) into main. No conflicts.');
+  expect(sent('complete_stage')).toEqual([]);
+  await user.click(within(dialog).getByRole('button', { name: 'Merge into main' }));
+  await screen.findByText('merged 3f2a1c7 into main');
+  expect(sent('complete_stage')).toEqual([{ stageId: 'STAGE-1', merge: true, head, tree }]);
+  await user.click(screen.getByRole('button', { name: 'Undo' }));
+  await expect.poll(() => sent('undo_completion')).toEqual([{ stageId: 'STAGE-1' }]);
+});
+
+it('commits uncommitted work with a message that can be edited, and names what would be left', async () => {
+  const uncommitted = plan({ uncommitted: ['a.ts', 'b.ts'], uncommittedCount: 2, commits: 0, files: 2 });
+  const { user, sent } = open('/', uncommitted);
+  const dialog = await openDialog();
+  await within(dialog).findByText(/2 files with uncommitted changes \(a.ts, b.ts\) would stay/);
+  const message = within(dialog).getByRole('textbox', { name: 'Commit message' });
+  await user.clear(message);
+  expect(within(dialog).getByRole('button', { name: 'Commit and merge into main' })).toHaveProperty('disabled', true);
+  await user.type(message, 'Add the form');
+  await user.click(within(dialog).getByRole('button', { name: 'Commit and merge into main' }));
+  await expect
+    .poll(() => sent('complete_stage'))
+    .toEqual([{ stageId: 'STAGE-1', merge: true, head, tree, commit: { message: 'Add the form' } }]);
+});
+
+it('asks once before a stage that never ran is completed', async () => {
+  const { user, sent } = open('/', null, { worktree: null });
+  const dialog = await openDialog();
+  await within(dialog).findByText('Login form was never started.');
+  await user.click(within(dialog).getByRole('button', { name: 'Complete' }));
+  await expect.poll(() => sent('complete_stage')).toEqual([{ stageId: 'STAGE-1' }]);
+});
+
+it('shows a refusal where the action is, and reads the changes again', async () => {
+  const { user, server, sent } = open('/stages/STAGE-1', plan());
+  server.answer({ complete_stage: () => problem('head_moved', 'Since you looked, files have changed.') });
+  await user.click(await screen.findByRole('button', { name: 'Complete' }));
+  const dialog = await screen.findByRole('dialog', { name: 'Complete Login form' });
+  const reads = sent('get_completion').length;
+  await user.click(await within(dialog).findByRole('button', { name: 'Merge into main' }));
+  await within(dialog).findByText('Since you looked, files have changed.');
+  await expect.poll(() => sent('get_completion').length).toBeGreaterThan(reads);
+});
+
+it('has Claude resolve a conflict', async () => {
+  const { user, server, sent } = open('/stages/STAGE-1', plan({ conflicts: ['README.md'] }));
+  server.answer({ send_message: ({ messageId }) => ({ status: 'sent', messageId: messageId ?? '' }) as never });
+  await user.click(await screen.findByRole('button', { name: 'Complete' }));
+  const dialog = await screen.findByRole('dialog');
+  await within(dialog).findByText('callboard/STAGE-1 and main change the same lines of README.md.');
+  expect(within(dialog).queryByRole('button', { name: /Merge into/ })).toBeNull();
+  await user.click(within(dialog).getByRole('button', { name: 'Ask Claude to resolve it' }));
+  await expect.poll(() => sent('send_message')).toMatchObject([{ message: expect.stringContaining('Merge main') }]);
+});
+
+it('tells merged work from work that is only done, and offers the ways back', async () => {
+  const isDone = { worktree, completedAt: '2026-01-02T03:04:05.000Z' };
+  const { user, sent } = open('/stages/STAGE-1', plan({ commits: 0 }), { ...isDone, merged });
+  const outcome = await screen.findByText('merged 3f2a1c7 into main');
+  expect(outcome.dataset.tone).toBe('merged');
+  expect(screen.getByRole('button', { name: 'Reopen' })).toBeDefined();
+  await user.click(await screen.findByRole('button', { name: 'Undo merge' }));
+  await expect.poll(() => sent('undo_completion')).toHaveLength(1);
+});
+
+it('merges a done stage later', async () => {
+  const isDone = { worktree, completedAt: '2026-01-02T03:04:05.000Z' };
+  const { user, sent } = open('/stages/STAGE-1', plan(), isDone);
+  expect((await screen.findByText('not merged')).dataset.tone).toBe('plain');
+  await user.click(screen.getByRole('button', { name: 'Merge' }));
+  const dialog = await screen.findByRole('dialog', { name: 'Merge Login form' });
+  expect(within(dialog).queryByRole('button', { name: /^Complete/ })).toBeNull();
+  await user.click(await within(dialog).findByRole('button', { name: 'Merge into main' }));
+  await expect.poll(() => sent('complete_stage')).toMatchObject([{ merge: true }]);
+});

@@ -1,0 +1,36 @@
+import { type CommandInput, MessageId, type StageView } from '@callboard/contract';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { sendMessage } from '../../../data/stage-commands.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
+import { tellFinished } from '../components/finished-notice.tsx';
+
+/** What completing the stage would merge, read again after each turn and each completion: no event reports a change of a file. */
+export const completionQuery = ({ id, updatedAt, session }: StageView) =>
+  queryOptions({
+    queryKey: ['completion', id, updatedAt, session?.state, session?.lastTurn?.at],
+    queryFn: async ({ signal }) => (await client.command('get_completion', { stageId: id }, { signal })).completion,
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+  });
+
+type Order = Omit<CommandInput<'complete_stage'>, 'stageId'>;
+
+/** Completes a stage, and says for ten seconds what became of its work. The caller shows refusals. */
+export const useFinishStage = (stage: StageView, done: () => void) =>
+  useCommand({
+    run: (order: Order) => client.command('complete_stage', { stageId: stage.id, ...order }),
+    done: (reply) => {
+      tellFinished(reply.stage);
+      done();
+    },
+  });
+
+/** Sends Claude a message about its work; a done stage is reopened by it. */
+export const useAskClaude = (stage: StageView, done: () => void) =>
+  useCommand({
+    run: (message: string) =>
+      sendMessage(stage.id, { message, messageId: MessageId.parse(crypto.randomUUID()), mode: 'append' }),
+    failed: `Claude was not asked`,
+    done,
+  });

@@ -1,0 +1,85 @@
+import type { MergePlan, StageView } from '@callboard/contract';
+import { count } from './format.ts';
+
+/** What there is to do with the work of a stage. */
+export type Finish =
+  /** It never ran, or nothing of its work is left. */
+  | 'nothing-ran'
+  /** It changed nothing that its target lacks. */
+  | 'nothing-to-merge'
+  | 'commit-and-merge'
+  | 'merge'
+  | 'conflict'
+  /** Git would refuse, for another reason. */
+  | 'refused';
+
+/** @param plan null for a stage without a worktree or branch */
+export function finishOf(plan: MergePlan | null): Finish {
+  if (plan === null) return 'nothing-ran';
+  if (plan.commits === 0 && plan.uncommittedCount === 0) return 'nothing-to-merge';
+  if (plan.into === null || plan.refusal !== null) return 'refused';
+  if (plan.conflicts.length > 0) return 'conflict';
+  return plan.uncommittedCount > 0 ? 'commit-and-merge' : 'merge';
+}
+
+/** "1 commit, 3 files" */
+const amount = (commits: number, files: number): string => `${count(commits, 'commit')}, ${count(files, 'file')}`;
+
+/** "a.ts, b.ts and 3 more" */
+function named(files: readonly string[], total: number, shown = 3): string {
+  const list = files.slice(0, shown);
+  const more = total - list.length;
+  return more > 0 ? `${list.join(', ')} and ${more} more` : list.join(', ');
+}
+
+/** What the action would do, or why it cannot: one line. */
+export function planWords(plan: MergePlan | null, { title, session }: Pick<StageView, 'title' | 'session'>): string {
+  if (plan === null)
+    return session === null ? `${title} was never started.` : 'Its worktree and its branch no longer exist.';
+  const { branch, commits, files, uncommittedCount, conflicts, refusal } = plan;
+  const into = plan.into ?? '';
+  switch (finishOf(plan)) {
+    case 'nothing-ran':
+    case 'nothing-to-merge':
+      return plan.into === null ? `${branch} has nothing to merge.` : `${branch} has nothing that ${into} lacks.`;
+    case 'refused':
+      return refusal ?? '';
+    case 'conflict':
+      return `${branch} and ${into} change the same lines of ${named(conflicts, conflicts.length)}.`;
+    case 'commit-and-merge':
+      return `Commit ${count(uncommittedCount, 'file')} on ${branch}, then merge it (${amount(commits + 1, files)}) into ${into}. No conflicts.`;
+    default:
+      return `Merge ${branch} (${amount(commits, files)}) into ${into}. No conflicts.`;
+  }
+}
+
+/** What completing without a merge would leave behind; null if nothing. */
+export function leftWords(plan: MergePlan | null): string | null {
+  if (plan === null) return null;
+  const { branch, commits, uncommitted, uncommittedCount: open, into } = plan;
+  const parts = [
+    ...(open > 0 ? [`${count(open, 'file')} with uncommitted changes (${named(uncommitted, open)})`] : []),
+    ...(commits > 0 ? [`${count(commits, 'commit')} that ${into ?? 'no other branch'} lacks`] : []),
+  ];
+  if (parts.length === 0) return null;
+  return `${parts.join(' and ')} would stay on ${branch}. You can merge later.`;
+}
+
+/** Whether completing without a merge needs a second press. */
+export const needsAsking = (plan: MergePlan | null): boolean => plan === null || plan.uncommittedCount > 0;
+
+/** The message of a commit, from what the stage was asked to do. People edit it. */
+export function draftMessage({ title, prompt }: Pick<StageView, 'title' | 'prompt'>): string {
+  const [paragraph = ''] = prompt.trim().split(/\n\s*\n/);
+  const text = paragraph.replaceAll(/\s+/g, ' ').trim();
+  const body = text.length > DRAFT_LENGTH ? `${text.slice(0, DRAFT_LENGTH).replace(/\s\S*$/, '')} ...` : text;
+  return body === '' || body === title.trim() ? title.trim() : `${title.trim()}\n\n${body}`;
+}
+
+const DRAFT_LENGTH = 400;
+
+/** What Claude is asked, where its work cannot be merged as it is. */
+export const askToCommit = 'Commit your work on the current branch, with a message that says what it does and why.';
+
+export const askToResolve = (into: string): string =>
+  `Merge ${into} into the current branch, resolve the conflicts, check that everything still works, and commit.`;
