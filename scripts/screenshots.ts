@@ -81,6 +81,13 @@ const PICTURES: Record<string, Look> = {
     await PICTURES['stage-changes']?.(page, scene);
     const split = page.getByRole('button', { name: 'Side by side' });
     if (await split.isVisible()) await split.click();
+  complete: async (page, { review }) => {
+    await stage(page, review);
+    await page.getByRole('button', { name: 'Complete', exact: true }).click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /into main$/ })
+      .waitFor();
   },
   'stage-phases': (page, { running }) => tab(page, running, 'phases'),
   'stage-details': (page, { review }) => tab(page, review, 'details'),
@@ -208,6 +215,18 @@ const LAST: Record<string, Look> = {
   },
   'unsettled-stage': (page, { approval }) => stage(page, approval),
   'unsettled-inbox': open('/inbox'),
+  'stage-merged': async (page, { review }) => {
+    await stage(page, review);
+    const complete = page.getByRole('button', { name: 'Complete', exact: true });
+    if (await complete.isVisible()) {
+      await complete.click();
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: /into main$/ })
+        .click();
+    }
+    await page.getByRole('button', { name: 'Undo merge' }).waitFor();
+  },
 };
 
 /** Interrupts a turn behind which messages wait, and loses an answer on its way. */

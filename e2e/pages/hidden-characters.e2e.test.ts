@@ -87,24 +87,17 @@ it('shows the true change of each file, and merges only what was shown', async (
   await commit();
   await page.getByRole('link', { name: 'Transcript' }).click();
   const before = await run('git', ['rev-parse', 'main'], path);
-  const merge = async () => {
-    await page.getByRole('button', { name: 'Complete and merge' }).click();
-    await page
-      .getByRole('dialog')
-      .getByText(new RegExp(`Merges callboard/${stage.id} \\([0-9a-f]{7}, 4 files`))
-      .waitFor();
-    await page.getByRole('dialog').getByRole('button', { name: 'Complete and merge' }).click();
-  };
-  await merge();
-  await page
-    .getByRole('alert')
-    .getByText(/Not merged.*has other commits, and files in the worktree have changed/)
-    .waitFor();
+  const dialog = page.getByRole('dialog', { name: /^Complete / });
+  await page.getByRole('button', { name: 'Complete', exact: true }).click();
+  await dialog.getByText('The work has changed since you looked at it.').waitFor();
+  expect(await dialog.getByRole('button', { name: 'Merge into main' }).count()).toBe(0);
+  await dialog.getByRole('button', { name: 'Look at the changes' }).click();
   await change('b.txt').getByText('worse();').waitFor();
   expect(await run('git', ['rev-parse', 'main'], path)).toBe(before);
-  await page.getByRole('button', { name: 'Dismiss' }).click();
-  await merge();
+  await page.getByRole('button', { name: 'Complete', exact: true }).click();
+  await dialog.getByText(`Merge callboard/${stage.id} (3 commits, 4 files) into main. No conflicts.`).waitFor();
+  await dialog.getByRole('button', { name: 'Merge into main' }).click();
   await page.getByText('Done', { exact: true }).first().waitFor();
   expect(await run('git', ['show', 'main:b.txt'], path)).toBe('worse();\n');
-  expect(errors.filter((error) => !error.includes('409'))).toEqual([]);
+  expect(errors).toEqual([]);
 });

@@ -74,6 +74,8 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
   await transcript.getByText('Said.').waitFor();
   await tabTo(page, button('Complete'));
   await page.keyboard.press('Enter');
+  await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Complete', exact: true }));
+  await page.keyboard.press('Enter');
   await page.getByText('Done', { exact: true }).first().waitFor();
 
   await page.keyboard.press('g');

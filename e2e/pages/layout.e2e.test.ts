@@ -186,10 +186,7 @@ it('has room on a phone for the controls that end a stage, and for the filters o
   await page.setViewportSize(PHONE);
 
   await page.getByRole('button', exact('Complete')).click();
-  await page.getByRole('menuitem', { name: 'Complete and merge' }).click();
-  await page.getByRole('dialog').getByRole('button', exact('Cancel')).click();
-  await page.getByRole('button', exact('Complete')).click();
-  await page.getByRole('menuitem', { name: 'Complete without merging' }).click();
+  await page.getByRole('dialog').getByRole('button', exact('Complete')).click();
   await page.getByText('Done', { exact: true }).first().waitFor();
 
   await page.goto(`${origin}/decisions`);

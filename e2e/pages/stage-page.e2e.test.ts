@@ -155,18 +155,23 @@ it('changes the mode, shows the changes, and merges them or says why not', async
   await change.getByText('export const made = 1;').waitFor();
   await page.getByText(/1 file.*\+1.*compared with main @/).waitFor();
 
-  await page.getByRole('button', { name: 'Complete and merge' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Complete and merge' }).click();
-  await page
-    .getByRole('alert')
-    .getByText(/Not merged.*1 file has uncommitted changes/)
+  const finish = page.getByRole('region', { name: 'Finish' });
+  await finish
+    .getByText(`Commit 1 file on callboard/${stage.id}, then merge it (1 commit, 1 file) into main.`)
     .waitFor();
-  await page.getByRole('button', { name: 'Dismiss' }).click();
   await page.getByRole('link', { name: 'Details' }).click();
   await page.getByText(`callboard/${stage.id}`, { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Complete', exact: true }).click();
-  await page.getByText('Done', { exact: true }).first().waitFor();
-  expect(errors.filter((error) => !error.includes('409'))).toEqual([]);
+  await page.getByRole('dialog').getByText('1 file with uncommitted changes (made.ts) would stay').waitFor();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Commit message' }).fill('Make it');
+  await page.getByRole('dialog').getByRole('button', { name: 'Commit and merge into main' }).click();
+  await page
+    .getByText(/^merged [0-9a-f]{7} into main$/)
+    .first()
+    .waitFor();
+  await page.getByRole('button', { name: 'Undo merge' }).click();
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  expect(errors).toEqual([]);
 });
 
 it('starts the next phase at its gate from the stage page', async () => {

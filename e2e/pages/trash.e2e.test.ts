@@ -26,6 +26,10 @@ it('says what deleting a stage removes, keeps the rest in the trash, and restore
 
   await page.goto(`${origin}/stages/${stageId}`);
   await page.getByRole('button', exact('Complete')).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Complete/ })
+    .click();
   await page.getByRole('button', exact('Reopen')).waitFor();
   await page.getByText('This stage is done; a message reopens it.').waitFor();
   await page.getByRole('button', exact('Reopen')).click();

@@ -22,6 +22,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
+import { openCompleteDialog } from '../data/complete-dialog.ts';
 import { boardQuery, stageOf } from '../data/queries.ts';
 import { useAdvanceStage, useReopenStage, useStartStage } from '../data/stage-commands.ts';
 import { COLUMN_TITLES } from '../features/board/model/columns.ts';
@@ -151,7 +152,7 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
     start: () => start.mutate(id),
     interrupt: () => interrupt.mutate(id),
     'next-phase': () => advance.mutate(id),
-    complete: () => void navigate(`/stages/${id}`),
+    complete: () => openCompleteDialog(id),
     reopen: () => reopen.mutate(id),
   };
   return stageActions(stage, canCommand).map((action) => ({

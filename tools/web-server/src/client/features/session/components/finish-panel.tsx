@@ -2,7 +2,8 @@ import { type Completion, isActive, type MergePlan, type StageView } from '@call
 import { Button, Loader, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { openCompleteDialog } from '../../../data/complete-dialog.ts';
+import { useNavigate } from 'react-router';
+import { closeCompleteDialog, openCompleteDialog } from '../../../data/complete-dialog.ts';
 import { errorText } from '../../../lib/api-client.ts';
 import {
   askToCommit,
@@ -16,6 +17,7 @@ import {
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { completionQuery, useAskClaude, useFinishStage } from '../api/completion.ts';
+import { stageDiffQuery, useReloadDiff } from '../api/stage-diff.ts';
 import css from './finish.module.css';
 
 interface FinishPanelProps {
@@ -44,6 +46,7 @@ interface KnownProps extends FinishPanelProps {
 
 function Known({ stage, isDialog = false, done, completion, isReading, readAgain }: KnownProps) {
   const { plan } = completion;
+  const look = useLookAgain(stage, plan);
   const [message, setMessage] = useState(() => draftMessage(stage));
   const finish = useFinishStage(stage, done);
   const kind = finishOf(plan);
@@ -58,11 +61,13 @@ function Known({ stage, isDialog = false, done, completion, isReading, readAgain
     if (!isDialog && needsAsking(plan)) openCompleteDialog(stage.id);
     else finish.mutate({});
   };
-  const merges = kind === 'merge' || commits;
+  const isOutdated = look !== null;
+  const merges = !isOutdated && (kind === 'merge' || commits);
+  const isLesser = merges || isOutdated || kind === 'conflict' || kind === 'refused';
   return (
     <div className={css.finish}>
-      <p className={css.line}>{planWords(plan, stage)}</p>
-      {commits && (
+      <p className={css.line}>{isOutdated ? 'The work has changed since you looked at it.' : planWords(plan, stage)}</p>
+      {merges && commits && (
         <Textarea
           label="Commit message"
           value={message}
@@ -77,8 +82,8 @@ function Known({ stage, isDialog = false, done, completion, isReading, readAgain
       <div className={css.actions}>
         {!isDone && (
           <Button
-            variant={merges || kind === 'conflict' || kind === 'refused' ? 'subtle' : 'filled'}
-            color={merges || kind === 'conflict' || kind === 'refused' ? 'gray' : undefined}
+            variant={isLesser ? 'subtle' : 'filled'}
+            {...(isLesser && { color: 'gray' })}
             disabled={off}
             loading={finish.isPending && finish.variables.merge !== true}
             onClick={complete}
@@ -86,8 +91,12 @@ function Known({ stage, isDialog = false, done, completion, isReading, readAgain
             {left === null ? 'Complete' : 'Complete without merging'}
           </Button>
         )}
-        <AskClaude stage={stage} plan={plan} done={done} />
-        {kind === 'refused' && (
+        {isOutdated ? (
+          <Button onClick={look}>Look at the changes</Button>
+        ) : (
+          <AskClaude stage={stage} plan={plan} done={done} />
+        )}
+        {!isOutdated && kind === 'refused' && (
           <Button loading={isReading} onClick={readAgain}>
             Check again
           </Button>
@@ -104,6 +113,19 @@ function Known({ stage, isDialog = false, done, completion, isReading, readAgain
       </div>
     </div>
   );
+}
+
+/** Shows the changes as they are now, if a person was shown others before; null if not. Nobody merges what they did not look at. */
+function useLookAgain({ id }: StageView, plan: MergePlan | null): (() => void) | null {
+  const { data: shown } = useQuery({ ...stageDiffQuery(id), enabled: false });
+  const reload = useReloadDiff(id);
+  const navigate = useNavigate();
+  if (shown === undefined || plan === null || (shown.head === plan.head && shown.tree === plan.tree)) return null;
+  return () => {
+    closeCompleteDialog();
+    reload();
+    void navigate(`/stages/${id}?tab=changes`);
+  };
 }
 
 /** What only Claude can do before a merge: commit with its own message, or resolve conflicts. */
