@@ -208,13 +208,6 @@ const LAST: Record<string, Look> = {
       .getByText(/^Paused/)
       .waitFor();
   },
-  'unsettled-board': async (page) => {
-    await open('/')(page);
-    await alone(page);
-    await page.getByText('an answer may not have reached Claude').first().scrollIntoViewIfNeeded();
-  },
-  'unsettled-stage': (page, { approval }) => stage(page, approval),
-  'unsettled-inbox': open('/inbox'),
   'stage-merged': async (page, { review }) => {
     await stage(page, review);
     const complete = page.getByRole('button', { name: 'Complete', exact: true });
@@ -227,6 +220,13 @@ const LAST: Record<string, Look> = {
     }
     await page.getByRole('button', { name: 'Undo merge' }).waitFor();
   },
+  'unsettled-board': async (page) => {
+    await open('/')(page);
+    await alone(page);
+    await page.getByText('an answer may not have reached Claude').first().scrollIntoViewIfNeeded();
+  },
+  'unsettled-stage': (page, { approval }) => stage(page, approval),
+  'unsettled-inbox': open('/inbox'),
 };
 
 /** Interrupts a turn behind which messages wait, and loses an answer on its way. */

@@ -95,7 +95,7 @@ it('shows the true change of each file, and merges only what was shown', async (
   await change('b.txt').getByText('worse();').waitFor();
   expect(await run('git', ['rev-parse', 'main'], path)).toBe(before);
   await page.getByRole('button', { name: 'Complete', exact: true }).click();
-  await dialog.getByText(`Merge callboard/${stage.id} (3 commits, 4 files) into main. No conflicts.`).waitFor();
+  await dialog.getByText(`Merge callboard/${stage.id} (2 commits, 4 files) into main. No conflicts.`).waitFor();
   await dialog.getByRole('button', { name: 'Merge into main' }).click();
   await page.getByText('Done', { exact: true }).first().waitFor();
   expect(await run('git', ['show', 'main:b.txt'], path)).toBe('worse();\n');

@@ -74,7 +74,7 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
   await transcript.getByText('Said.').waitFor();
   await tabTo(page, button('Complete'));
   await page.keyboard.press('Enter');
-  await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Complete', exact: true }));
+  await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Complete without merging' }));
   await page.keyboard.press('Enter');
   await page.getByText('Done', { exact: true }).first().waitFor();
 

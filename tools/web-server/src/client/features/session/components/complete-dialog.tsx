@@ -23,7 +23,7 @@ export default function CompleteDialog() {
       opened={stage !== undefined}
       close={closeCompleteDialog}
       title={stage === undefined ? 'Complete' : titleOf(stage)}
-      size={520}
+      size={600}
     >
       {stage !== undefined && <FinishPanel key={stage.id} stage={stage} isDialog done={closeCompleteDialog} />}
     </Dialog>

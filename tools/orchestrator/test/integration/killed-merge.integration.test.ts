@@ -1,0 +1,106 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { git } from '../../../../test-support/git.ts';
+import { until } from '../../../../test-support/until.ts';
+import { pathExists } from '../../src/lib/path-exists.ts';
+import { agreeToHook } from '../support/agreed-hook.ts';
+import { createKit } from '../support/kit.ts';
+
+/** A stage in Review with uncommitted work, and an orchestrator that is killed while a hook of git holds git up. */
+async function setUp() {
+  const kit = await createKit({ isEmulated: true, where: 'apart' });
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Done.' }] }));
+  await kit.client.state(stageId, 'idle');
+  const stage = async () => (await kit.client.command('get_stage', { stageId })).stage;
+  const path = (await stage()).worktree?.path ?? '';
+  await writeFile(join(path, 'a.txt'), 'work\n');
+  const head = (folder = kit.repo) => git(folder, 'rev-parse', 'HEAD');
+  const before = await head();
+  const [armed, reached, goOn] = ['armed', 'reached', 'go-on'].map((name) => join(kit.folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  /** The hook stops git once it is armed, until `release`, and then does `then`. */
+  const holdIn = (name: string, then = 'exit 0') =>
+    agreeToHook(
+      kit,
+      name,
+      `test -e ${armed} || exit 0; rm -f ${armed}; touch ${reached}; while ! test -e ${goOn}; do sleep 0.02; done; ${then}`,
+    );
+  const release = () => writeFile(goOn, '');
+  const complete = () => kit.client.command('complete_stage', { stageId, merge: true, commit: { message: 'Work' } });
+  /** Sends a command, and kills the orchestrator while the hook holds up its git. */
+  const killDuring = async (command: () => Promise<unknown>) => {
+    await writeFile(armed, '');
+    void command().catch(() => undefined); // nobody is left to reply
+    await until('the hook', () => pathExists(reached));
+    await kit.kill();
+  };
+  const status = (folder = kit.repo) => git(folder, 'status', '--porcelain');
+  return { kit, stageId, stage, path, head, before, holdIn, release, complete, killDuring, status };
+}
+
+it('has not merged if it is killed while it commits, and merges at the next attempt', async () => {
+  const { kit, stage, path, head, before, holdIn, release, complete, killDuring, status } = await setUp();
+  await holdIn('pre-commit');
+  await killDuring(complete);
+  await release();
+  await until('the commit', async () => (await status(path)) === '');
+  await kit.start('apart');
+  expect(await stage()).toMatchObject({ column: 'review', merged: null });
+  expect(await head()).toBe(before);
+  expect((await complete()).stage).toMatchObject({ column: 'done', merged: { commits: 1, files: 1 } });
+});
+
+it('waits for the git of its predecessor, and says what that has merged', async () => {
+  const { kit, stage, head, holdIn, release, complete, killDuring } = await setUp();
+  await holdIn('pre-merge-commit');
+  await killDuring(complete);
+  await kit.start('apart');
+  // Nobody knows yet how it ends.
+  expect(await stage()).toMatchObject({ merged: null });
+  await release();
+  await until('the merge', async () => (await stage()).merged !== null);
+  expect(await stage()).toMatchObject({ column: 'done', merged: { commit: await head(), into: 'main', commits: 1 } });
+});
+
+it.each([
+  ['its git refuses after the kill', 'exit 1'],
+  ['its git is killed too', 'kill -9 $PPID; exit 1'],
+])('has not merged if %s, and leaves the main checkout as it was', async (_how, then) => {
+  const { kit, stage, head, before, holdIn, release, complete, killDuring, status } = await setUp();
+  await holdIn('pre-merge-commit', then);
+  await killDuring(complete);
+  await release();
+  await kit.start('apart');
+  await until('the end of the merge', async () => (await status()) === '');
+  expect(await stage()).toMatchObject({ column: 'review', merged: null });
+  expect(await head()).toBe(before);
+  await rm(join(kit.repo, '.git', 'hooks', 'pre-merge-commit'));
+  expect((await complete()).stage).toMatchObject({ column: 'done', merged: { commits: 1 } });
+});
+
+it('has merged if it is killed after git has, before it stored that', async () => {
+  const { kit, stage, head, before, holdIn, release, complete, killDuring } = await setUp();
+  await holdIn('post-merge');
+  await killDuring(complete);
+  await release();
+  await kit.start('apart');
+  await until('the merge', async () => (await stage()).merged !== null);
+  expect(await stage()).toMatchObject({ column: 'done', merged: { commit: await head(), previous: before } });
+});
+
+it('has undone a merge if it is killed while git undoes it', async () => {
+  const { kit, stageId, stage, head, before, holdIn, release, complete, killDuring, status } = await setUp();
+  await complete();
+  await holdIn('reference-transaction');
+  await killDuring(() => kit.client.command('undo_completion', { stageId }));
+  await kit.start('apart');
+  await release();
+  await until('the undoing', async () => (await stage()).completedAt === null);
+  expect(await stage()).toMatchObject({ column: 'review', merged: null });
+  expect([await head(), await status()]).toEqual([before, '']);
+});
