@@ -81,6 +81,7 @@ const PICTURES: Record<string, Look> = {
     await PICTURES['stage-changes']?.(page, scene);
     const split = page.getByRole('button', { name: 'Side by side' });
     if (await split.isVisible()) await split.click();
+  },
   complete: async (page, { review }) => {
     await stage(page, review);
     await page.getByRole('button', { name: 'Complete', exact: true }).click();

@@ -108,12 +108,7 @@ interface TabContentProps {
 function TabContent({ tab, stage, pending }: TabContentProps) {
   switch (tab) {
     case 'changes':
-      return (
-        <>
-          <StageChanges stage={stage} />
-          {stage.worktree !== null && stage.merged === null && <FinishSection stage={stage} />}
-        </>
-      );
+      return <StageChanges stage={stage} EndSlot={FinishSection} />;
     case 'phases':
       return <StagePhases stage={stage} />;
     case 'details':

@@ -154,6 +154,7 @@ function AskClaude({ stage, plan, done }: { stage: StageView; plan: MergePlan | 
 
 /** The end of the review: what becomes of what was looked at. */
 export function FinishSection({ stage }: { stage: StageView }) {
+  if (stage.merged !== null) return null;
   return (
     <section className={css.end} aria-label="Finish">
       <FinishPanel stage={stage} done={() => undefined} />
