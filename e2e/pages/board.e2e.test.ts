@@ -53,6 +53,8 @@ it('treats a drop as a command: started on Running, completed on Done, refused w
   await page.mouse.move(to.x + 60, to.y + 120, { steps: 12 });
   await page.getByText('Drop to complete it', { exact: true }).waitFor();
   await page.mouse.up();
+  // It asks what becomes of the work: there is none.
+  await page.getByRole('dialog').getByRole('button', { name: 'Complete', exact: true }).click();
   await region('Done').getByRole('link', { name: 'Search index' }).waitFor();
   expect(page.url()).not.toContain('/stages/');
   expect(errors).toEqual([]);
