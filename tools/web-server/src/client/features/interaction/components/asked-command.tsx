@@ -11,8 +11,8 @@ import { useFreeHeight } from './use-free-height.ts';
 /** A command as it would run. The middle of a long command is hidden, never the end, and a note says how much. */
 export function AskedCommand({ text }: { text: string }) {
   const box = useRef<HTMLPreElement>(null);
-  const { columns, rows } = useRoom(box);
   const [whole, setWhole] = useState(false);
+  const { columns, rows } = useRoom(box, whole);
   const command = text.trimEnd();
   const cut = cutText(command, columns, rows);
   const pieces = shellPieces(command);
@@ -65,9 +65,10 @@ const CHARACTER_PX = 7.8;
 const PADDING_PX = 26;
 /** What the box needs above and below its lines. */
 const FRAME_PX = 20;
+const LEAST_ROWS = 6;
 
 /** Returns how many characters fit into a row of the box, and how many rows it may have. */
-function useRoom(box: RefObject<HTMLElement | null>): { columns: number; rows: number } {
+function useRoom(box: RefObject<HTMLElement | null>, whole: boolean): { columns: number; rows: number } {
   const free = useFreeHeight(box);
   const [room, setRoom] = useState({ columns: 80, rows: 12 });
   useLayoutEffect(() => {
@@ -75,7 +76,10 @@ function useRoom(box: RefObject<HTMLElement | null>): { columns: number; rows: n
     if (element === null) return;
     const measure = () => {
       const columns = Math.max(20, Math.floor((element.clientWidth - PADDING_PX) / CHARACTER_PX));
-      const rows = Math.max(6, Math.floor(((free ?? Math.min(window.innerHeight * 0.36, 320)) - FRAME_PX) / LINE_PX));
+      const rows = Math.max(
+        LEAST_ROWS,
+        Math.floor(((free ?? Math.min(window.innerHeight * 0.36, 320)) - FRAME_PX) / LINE_PX),
+      );
       setRoom((old) => (old.columns === columns && old.rows === rows ? old : { columns, rows }));
     };
     measure();
@@ -83,5 +87,14 @@ function useRoom(box: RefObject<HTMLElement | null>): { columns: number; rows: n
     observer.observe(element);
     return () => observer.disconnect();
   }, [box, free]);
-  return room;
+  // Lines wrap at words, so that a text may have more of them than its characters say: then fewer are shown.
+  const { columns } = room;
+  const of = `${columns} ${room.rows}`;
+  const [fewer, setFewer] = useState({ of, rows: 0 });
+  const rows = Math.max(LEAST_ROWS, room.rows - (fewer.of === of ? fewer.rows : 0));
+  useLayoutEffect(() => {
+    const over = free === null || whole ? 0 : (box.current?.offsetHeight ?? 0) - free;
+    if (over > 2 && rows > LEAST_ROWS) setFewer({ of, rows: room.rows - rows + Math.ceil(over / LINE_PX) });
+  });
+  return { columns, rows };
 }

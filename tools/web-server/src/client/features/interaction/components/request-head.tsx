@@ -37,7 +37,7 @@ export function RequestHead({ request, hasCrumbs = true, linksStage = true, posi
   return (
     <header className={css.head}>
       {hasCrumbs && (
-        <div className={css.top}>
+        <div className={css.top} data-long={typeof position === 'string' && position.includes('inbox')}>
           <Crumbs request={request} linksStage={linksStage} />
           {aside}
         </div>
