@@ -25,6 +25,7 @@ export function RowLine({ card: { stage, words } }: { card: CardData }) {
       className={css.words}
       data-tone={words.tone}
       data-code={words.isCode === true}
+      data-line={words.path !== undefined}
       title={words.text === '' ? undefined : words.text}
     >
       {words.asked !== undefined && (
