@@ -10,7 +10,7 @@ import { theme } from './theme.ts';
 
 export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream }) {
   return (
-    <MantineProvider theme={theme} defaultColorScheme="auto">
+    <MantineProvider theme={theme} defaultColorScheme="auto" deduplicateCssVariables={false}>
       <QueryClientProvider client={cache}>
         <StreamProvider value={stream}>
           <Notifications position="bottom-left" />

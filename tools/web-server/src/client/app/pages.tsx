@@ -1,13 +1,17 @@
 import type { PendingRequest, ProjectId } from '@callboard/contract';
 import { Button } from '@mantine/core';
+import type { ComponentProps } from 'react';
 import { Link } from 'react-router';
 import { Board } from '../features/board/components/board.tsx';
-import { CardRequest } from '../features/interaction/components/card-request.tsx';
+import type { CardRequest } from '../features/interaction/components/card-request.tsx';
 import { askFor } from '../features/interaction/model/arming-store.ts';
 import { requestKey } from '../lib/request-text.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import css from './frame.module.css';
 
+const RowRequest = lazyComponent(async () => ({
+  default: (await import('../features/interaction/components/card-request.tsx')).CardRequest,
+}));
 const ProjectRules = lazyComponent(() => import('../features/interaction/components/project-rules.tsx'));
 const DecisionLog = lazyComponent(() => import('../features/decisions/components/decision-log.tsx'));
 const SessionsTable = lazyComponent(() => import('../features/board/components/sessions-table.tsx'));
@@ -21,9 +25,16 @@ const Rules = ({ projectId }: { projectId: ProjectId }) => (
   </ErrorBoundary>
 );
 
+/** What decides a row's request. It is loaded beside the board, which does not wait for it. */
+const RequestOfRow = (props: ComponentProps<typeof CardRequest>) => (
+  <ErrorBoundary name="The request">
+    <RowRequest {...props} />
+  </ErrorBoundary>
+);
+
 const arm = (request: PendingRequest) => askFor(requestKey(request));
 
-export const BoardPage = () => <Board RequestSlot={CardRequest} arm={arm} RulesSlot={Rules} />;
+export const BoardPage = () => <Board RequestSlot={RequestOfRow} arm={arm} RulesSlot={Rules} />;
 
 export const InboxPage = InboxPageContent;
 export const DecisionsPage = DecisionLog;

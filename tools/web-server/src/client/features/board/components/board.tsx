@@ -10,12 +10,13 @@ import { useBoardUi } from '../model/board-ui.ts';
 import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
 import { BoardNotices } from './board-notices.tsx';
-import { EmptyBoard } from './empty-board.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { PickedBar } from './picked-bar.tsx';
 import type { RowSlots } from './stage-row.tsx';
 
 const BoardForms = lazyComponent(() => import('./board-forms.tsx'));
+// Not every board needs these, and none waits for them.
+const EmptyBoard = lazyComponent(async () => ({ default: (await import('./empty-board.tsx')).EmptyBoard }));
+const PickedBar = lazyComponent(async () => ({ default: (await import('./picked-bar.tsx')).PickedBar }));
 
 interface BoardProps extends RowSlots {
   /** A project's stored permission rules. */
@@ -31,7 +32,11 @@ export function Board({ RequestSlot, arm, RulesSlot }: BoardProps) {
     <div className={css.page}>
       <BoardBar filters={isEmpty === false} />
       <BoardNotices />
-      {isEmpty === true && <EmptyBoard />}
+      {isEmpty === true && (
+        <ErrorBoundary name="The first steps">
+          <EmptyBoard />
+        </ErrorBoundary>
+      )}
       <BoardColumns RequestSlot={RequestSlot} arm={arm} />
       {/* Loaded once the board is there, and closed until it is needed. */}
       <ErrorBoundary name="The form" resetKey={form} close={closeForm}>
@@ -43,13 +48,18 @@ export function Board({ RequestSlot, arm, RulesSlot }: BoardProps) {
 
 function BoardBar({ filters }: { filters: boolean }) {
   const { data: hasProject } = useQuery({ ...boardQuery, select: (view) => view.projects.length > 0 });
+  const hasPicked = useBoardUi((ui) => ui.picked.size > 0);
   const { open } = useBoardUi.getState();
   const off = !useCanCommand();
   return (
     <div className={css.bar}>
       <h1>Board</h1>
       {filters && <FilterBar />}
-      <PickedBar />
+      {hasPicked && (
+        <ErrorBoundary name="The bar of the picked stages">
+          <PickedBar />
+        </ErrorBoundary>
+      )}
       <div className={css.barEnd}>
         {hasProject === true ? (
           <ProjectsMenu />
