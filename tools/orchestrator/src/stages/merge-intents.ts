@@ -77,12 +77,14 @@ export function createMergeIntents(parts: MergeIntentsParts): MergeIntents {
   const drop = (stageId: StageId) => store.transact((tx) => tx.mergeIntents.remove(stageId));
 
   return {
-    begin: (stageId, kind, merge, actor) =>
-      store.transact(async (tx) => {
+    async begin(stageId, kind, merge, actor) {
+      await store.sync(); // a power cut must not lose the records of work that is merged
+      return store.transact(async (tx) => {
         const id = edges.newId();
         await tx.mergeIntents.save({ stageId, id, kind, merge: { at: tx.now, ...merge }, actor });
         return { [MARKER]: id };
-      }),
+      });
+    },
     drop,
     async settle(stageId, signal) {
       const intent = await find(stageId);
