@@ -64,7 +64,7 @@ export default defineConfig({
       {
         // Whole routes of the page in jsdom. Each file has its own process: React and jsdom keep what they find at import.
         test: {
-          ...{ name: 'routes', root: 'tools/web-server', environment: 'jsdom', ...patience },
+          ...{ name: 'routes', root: 'tools/web-server', environment: 'jsdom', isolate: true, ...patience },
           include: ['src/client/**/*.page.test.tsx'],
           setupFiles: [fileURLToPath(new URL('tools/web-server/src/client/test/browser-parts.ts', import.meta.url))],
         },

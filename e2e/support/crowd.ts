@@ -57,7 +57,7 @@ export const CROWD = Object.values(SHARES).reduce((sum, share) => sum + share, 0
 type Part = Parameters<typeof boardView>[0]['stages'][number];
 
 /** The board of a team on a busy day: 66 stages in all columns, as a real one looks; `times` as many. */
-export function crowdOf(view: BoardView, now: Date, times = 1): BoardView {
+function crowdOf(view: BoardView, now: Date, times = 1): BoardView {
   const at = (minutesAgo: number) => new Date(now.getTime() - minutesAgo * MINUTE).toISOString();
   const pending: PendingRequest[] = [];
   const stages: Part[] = [];

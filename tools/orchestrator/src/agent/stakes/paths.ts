@@ -9,7 +9,7 @@ const SECRET_PATH =
   /(?:^|\/)(?:etc\/(?:g?shadow|sudoers)|proc\/[^/]+\/environ|\.docker\/config\.json|\.config\/(?:gh|gcloud|op|hub)(?:\/|$))/i;
 
 /** Whether a path is one of those that usually hold keys, passwords or tokens. */
-export function isSecretPath(path: string): boolean {
+function isSecretPath(path: string): boolean {
   const names = path.split('/').filter((name) => name !== '');
   const last = names.at(-1) ?? '';
   return (
@@ -28,12 +28,12 @@ const RUNS_LATER =
   /(?:^|\/)(?:\.git\/hooks|\.husky|cron(?:tabs?|\.(?:d|daily|hourly|weekly|monthly))|crontab|systemd|LaunchAgents|LaunchDaemons|autostart|init\.d|\.github\/workflows)(?:\/|$)|(?:^|\/)(?:\.(?:bash|zsh)(?:rc|_profile|_login|_logout)|\.zshenv|\.zprofile|\.profile|\.bash_aliases|\.envrc|\.gitconfig|\.git\/config|\.gitlab-ci\.yml|\.pre-commit-config\.yaml|\.vscode\/tasks\.json|\.claude\/settings(?:\.local)?\.json|\.mcp\.json)$/;
 
 /** Whether what stands in this file is run by something else at another time. */
-export const runsLater = (path: string): boolean => RUNS_LATER.test(path);
+const runsLater = (path: string): boolean => RUNS_LATER.test(path);
 
 const HARMLESS_DEVICE = /^\/dev\/(?:null|zero|u?random|std(?:in|out|err)|tty|fd\/\d+)$/;
 
 /** Whether a path leaves the worktree. @param folder where relative paths begin; null if nobody knows */
-export function isOutside(path: string, folder: string | null, worktree: string | null): boolean {
+function isOutside(path: string, folder: string | null, worktree: string | null): boolean {
   if (HARMLESS_DEVICE.test(path)) return false;
   if (path.startsWith('~')) return true;
   const start = folder ?? worktree ?? '/worktree';

@@ -21,7 +21,7 @@ export function shellFindings(command: string, worktree: string | null): Finding
 }
 
 /** Reads a script, or one within another: the text of `bash -c`. */
-export function readScript(text: string, script: Script, scope: Scope): void {
+function readScript(text: string, script: Script, scope: Scope): void {
   if (text.length > LONGEST_SCRIPT || script.depth > DEEPEST) {
     script.found.push({ ...UNKNOWN, command: null });
     return;

@@ -1,7 +1,7 @@
 import type { Stage } from '@callboard/contract';
 
 /** The beginning of a commit's id, as git prints it. */
-export const shortCommit = (commit: string): string => commit.slice(0, 7);
+const shortCommit = (commit: string): string => commit.slice(0, 7);
 
 /** What became of the work of a done stage. Only `merged` may be green. */
 export function mergedWords({ merged }: Pick<Stage, 'merged'>): { text: string; tone: 'merged' | 'plain' } {

@@ -36,7 +36,7 @@ class NeverSeen implements IntersectionObserver {
 }
 globalThis.IntersectionObserver = NeverSeen;
 // A growing text box measures itself anew when a font has loaded.
-Object.defineProperty(document, 'fonts', { value: new EventTarget() });
+Object.defineProperty(document, 'fonts', { value: new EventTarget(), configurable: true });
 Element.prototype.scrollIntoView = () => undefined;
 // A virtual list draws only the rows that fit.
 Object.defineProperties(HTMLElement.prototype, { offsetHeight: { value: 800 }, offsetWidth: { value: 1280 } });

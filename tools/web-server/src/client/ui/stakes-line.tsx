@@ -33,7 +33,7 @@ const ICONS: Readonly<Record<StakeCode, Icon>> = {
 };
 
 /** The icon of one thing at stake; a word has to stand beside it. */
-export function StakeIcon({ code, size = 16 }: { code: StakeCode; size?: number }) {
+function StakeIcon({ code, size = 16 }: { code: StakeCode; size?: number }) {
   const Picture = ICONS[code];
   return <Picture size={size} stroke={1.75} aria-hidden />;
 }

@@ -61,7 +61,7 @@ describe('a card that needs a person', () => {
     const input = { command: 'cd build\nls\ncrontab -r' };
     const stakes = [{ code: 'schedules', text: 'Changes what runs later.', command: 'crontab -r' }];
     const pending = [request('STAGE-1', 'a', { input, stakes })];
-    expect(words(one({}, { state: 'waiting' }, pending)).text).toBe('crontab -r');
+    expect(words(one({}, { state: 'waiting' }, pending)).text).toBe('… crontab -r');
   });
   it('counts the questions', () => {
     const input = { questions: [{}, {}, {}, {}] };

@@ -1,8 +1,6 @@
 import type { PendingRequest, RequestKind, StageView } from '@callboard/contract';
 import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
-import { firstLine } from '../../../lib/request-text.ts';
-import { toolWords } from '../../../lib/tool-words.ts';
-import { askSummary } from '../../interaction/words/request-words.ts';
+import { askLine } from '../../interaction/words/request-words.ts';
 
 /** Everything the text on a card depends on. */
 export interface CardFacts {
@@ -64,20 +62,13 @@ function needsYouWords(stage: StageView, pending: readonly PendingRequest[], uns
 
 /** What a request asks: of a tool call the command, path or address itself. */
 function askedWords(request: PendingRequest, folder: string | null): CardWords {
-  const { kind, toolName, input, leavesSandbox } = request;
+  const { kind, toolName } = request;
   const asked = { kind, toolName };
   if (kind === 'question') return { text: questionWords(request), tone: 'needs', asked };
-  if (kind !== 'approval') return { text: askSummary(request, folder), tone: 'needs', asked };
-  const { verb, object, isCode } = toolWords(toolName, input, folder);
-  if (object === '' || leavesSandbox !== null) return { text: askSummary(request, folder), tone: 'needs', asked };
-  if (!isCode) return { text: `${verb} ${firstLine(object)}`, tone: 'needs', asked };
-  if (toolName === 'Bash') return { text: commandWords(request, object), isCode: true, tone: 'needs', asked };
-  return { text: `${verb} ${object}`, path: object, isCode: true, tone: 'needs', asked };
+  const { text, path, isCode } = askLine(request, folder);
+  const code = isCode === true || path !== undefined ? { isCode: true as const } : {};
+  return { text, ...code, ...(path === undefined ? {} : { path }), tone: 'needs', asked };
 }
-
-/** A command that is too long for one line is told by the part that is at stake. */
-const commandWords = ({ stakes }: PendingRequest, command: string): string =>
-  command.length <= LONGEST_WHOLE && !command.includes('\n') ? command : (stakes[0]?.command ?? firstLine(command));
 
 const LONGEST_WHOLE = 60;
 

@@ -30,7 +30,7 @@ interface DecisionPlaceProps {
 }
 
 /** The attribute with a place's layer. */
-export const LAYER = 'data-request-layer';
+const LAYER = 'data-request-layer';
 /** The attribute with the id of the element outside that says what is asked. */
 const SAID_BY = 'data-request-said-by';
 const Place = createContext('');

@@ -24,7 +24,7 @@ const editsOf = ({ toolName, input }: Call) =>
   toolName === 'MultiEdit' ? Edits.safeParse(input.edits).data : undefined;
 
 /** Returns the new texts that a call writes into its file; empty if it writes none. */
-export function newTexts(call: Call): string[] {
+function newTexts(call: Call): string[] {
   const edits = editsOf(call);
   if (edits !== undefined) return edits.map((edit) => edit.new_string);
   const name = Object.hasOwn(TEXT_FIELD, call.toolName) ? TEXT_FIELD[call.toolName] : undefined;

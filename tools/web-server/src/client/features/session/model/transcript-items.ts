@@ -180,11 +180,3 @@ export function itemKeys(items: readonly TranscriptItem[]): string[] {
     return key;
   });
 }
-
-/** The ids of stored blocks: streaming text of the same block is not shown again. */
-export const storedBlocks = (entries: readonly TranscriptEntry[]): ReadonlySet<string> =>
-  new Set(entries.flatMap((entry) => ('blockId' in entry ? [entry.blockId] : [])));
-
-/** The ids of the tool calls among the entries. */
-export const toolUseIds = (entries: readonly TranscriptEntry[]): ReadonlySet<string> =>
-  new Set(entries.flatMap((entry) => (entry.kind === 'tool-use' ? [entry.toolUseId] : [])));
