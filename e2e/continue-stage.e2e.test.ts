@@ -90,7 +90,7 @@ it('releases waiting messages instead of adding one', async () => {
   await api.post(`/api/sessions/${stageId}/message`, { message: 'And then the tests' });
   await api.post(`/api/sessions/${stageId}/interrupt`);
   await page.goto(`${origin}/stages/${stageId}`);
-  await page.getByRole('button', { name: 'Send queued' }).waitFor();
+  await page.getByRole('button', { name: 'Send queued', exact: true }).waitFor();
   expect(await goOn(page).count()).toBe(0);
   await page.getByRole('button', { name: 'Remove queued message' }).click();
   await goOn(page).waitFor();

@@ -80,7 +80,7 @@ it('completes file paths after @, by keys and by pointer, and Claude reads the n
   await expect.poll(() => options(page, 'Files').count()).toBe(0);
   for (let i = 0; i < 4; i += 1) await page.keyboard.press('Backspace');
   await messageBox(page).pressSequentially('@zzz');
-  await page.getByText('No file of the worktree has this in its path.').waitFor();
+  await page.getByText('No file has this in its path.').waitFor();
   for (let i = 0; i < 4; i += 1) await page.keyboard.press('Backspace');
   await messageBox(page).press('Enter');
   await expect

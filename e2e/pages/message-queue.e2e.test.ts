@@ -119,7 +119,7 @@ it('interrupts on a second Escape, holds the queue until it is released, and con
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
   await page.getByText('Interrupted', { exact: true }).first().waitFor();
-  await page.getByRole('button', { name: 'Send queued' }).click();
+  await page.getByRole('button', { name: 'Send queued', exact: true }).click();
   await page.getByText('Now it goes on.').waitFor();
   expect(errors).toEqual([]);
 });
