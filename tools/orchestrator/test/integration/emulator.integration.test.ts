@@ -136,7 +136,7 @@ it('denies a call that is too large to show, tells Claude why, and continues', a
   const result = transcript.find(({ kind }) => kind === 'tool-result');
   expect(result).toMatchObject({ isError: true, text: expect.stringContaining('too large to be shown to a person') });
   expect(transcript.flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []))).toEqual(['too-large']);
-  expect(await kit.client.command('get_pending', {})).toEqual({ pending: [] });
+  expect(await kit.client.command('get_pending', {})).toMatchObject({ pending: [] });
   await kit.client.state(stageId, 'idle');
 });
 
