@@ -73,7 +73,7 @@ it('shows the newest messages of a long queue, a message in full, and the whole 
     ([x, y]) =>
       new Promise<boolean | undefined>((resolve) => {
         const look = () => {
-          const isOver = document.querySelector('h1')?.parentElement?.textContent?.includes('Interrupted');
+          const isOver = document.querySelector('h1')?.closest('header')?.textContent?.includes('Interrupted');
           if (isOver) resolve(document.elementFromPoint(x, y)?.closest('button')?.disabled);
           else requestAnimationFrame(look);
         };
