@@ -1,7 +1,54 @@
 import { prompt } from '@callboard/scripted-model';
-import type { Locator } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { messageBox, openStage } from '../support/open-stage.ts';
+
+/** The transcript of a page, and where a person is in it. */
+function transcriptOf(page: Page) {
+  const transcript = page.getByRole('region', { name: 'Transcript' });
+  const fromTop = async (where: Locator) =>
+    ((await where.boundingBox())?.y ?? Number.NaN) - ((await transcript.boundingBox())?.y ?? Number.NaN);
+  const top = () => transcript.evaluate((box) => Math.round(box.scrollTop));
+  return {
+    transcript,
+    top,
+    /** Where it stands once no scroll is under way. */
+    restingTop: async () => {
+      let at = Number.NaN;
+      const rests = async () => {
+        const before = at;
+        at = await top();
+        return at === before;
+      };
+      await expect.poll(rests, { interval: 150 }).toBe(true);
+      return at;
+    },
+    length: () => transcript.evaluate((box) => box.scrollHeight),
+    toEnd: () => transcript.evaluate((box) => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight)),
+    fromTop,
+    isAtTop: async (where: Locator) => {
+      const y = await fromTop(where);
+      return y > 0 && y < 60;
+    },
+    /** Whether all of it is within the visible part. */
+    isInSight: async (where: Locator) => {
+      const [y, size, height] = [
+        await fromTop(where),
+        (await where.boundingBox())?.height ?? Number.NaN,
+        await transcript.evaluate((box) => box.clientHeight),
+      ];
+      return y >= 0 && y + size <= height;
+    },
+    /** Turns the wheel over this place. */
+    wheel: async (over: Locator, by: number) => {
+      await over.hover();
+      await page.mouse.wheel(0, by);
+    },
+  };
+}
+
+const AT_END = 2;
+const MANY_LINES = 'no\nnot\nlike\nthis';
 
 it('shows a form that does not fit from its top, and does not move the view of a person who looks elsewhere or opens something', async () => {
   const content = Array.from({ length: 300 }, (_, i) => `export const value${i} = ${i};`).join('\n');
@@ -18,45 +65,104 @@ it('shows a form that does not fit from its top, and does not move the view of a
     { text: 'The very end.' },
   ];
   const { page, errors, origin } = await openStage({ steps }, 'Ask me');
-  const transcript = page.getByRole('region', { name: 'Transcript' });
-  const top = () => transcript.evaluate((box) => Math.round(box.scrollTop));
-  const fromTop = async (where: Locator) =>
-    ((await where.boundingBox())?.y ?? Number.NaN) - ((await transcript.boundingBox())?.y ?? Number.NaN);
+  const { restingTop, length, toEnd, fromTop, isAtTop, isInSight, wheel } = transcriptOf(page);
   const heading = page.getByRole('heading', { name: /3 questions/ });
-  const isAtTop = async (where: Locator) => {
-    const y = await fromTop(where);
-    return y > 0 && y < 60;
-  };
-  await expect.poll(() => isAtTop(heading)).toBe(true);
+  const decline = page.getByRole('button', { name: 'Decline' });
+  const jumpToEnd = page.getByRole('button', { name: 'Jump to end' });
+  const reason = page.getByRole('textbox', { name: 'Reason' });
+  // What is asked scrolls within the form, so that its title and its buttons are in sight together.
+  const isWhole = async () => (await isAtTop(heading)) && (await isInSight(decline));
+  await expect.poll(isWhole).toBe(true);
   await page.reload();
-  await expect.poll(() => isAtTop(heading)).toBe(true);
+  await expect.poll(isWhole).toBe(true);
+  const first = await restingTop();
+  await wheel(page.getByText('Question 1?'), 300);
+  await expect.poll(() => isInSight(page.getByText('Question 2?'))).toBe(true);
+  await reason.fill(MANY_LINES);
+  await expect.poll(isWhole).toBe(true);
+  expect(await restingTop()).toBe(first);
 
-  // A person who scrolls to the end stays there, even when the form grows.
-  await page.getByRole('button', { name: 'Jump to end' }).click();
-  const isAtEnd = () => transcript.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 48);
-  await expect.poll(isAtEnd).toBe(true);
-  await page.getByRole('textbox', { name: /Reason/ }).fill('no\nnot\nlike\nthis');
-  await expect.poll(isAtEnd).toBe(true);
-  await page.getByRole('button', { name: 'Decline' }).click();
+  // A person who scrolls elsewhere stays there, whatever they open.
+  await wheel(heading, -200);
+  await jumpToEnd.waitFor();
+  const opener = page.getByRole('button', { name: /^Show all \(/ });
+  await opener.scrollIntoViewIfNeeded();
+  const [elsewhere, short] = [await restingTop(), await length()];
+  await opener.click();
+  await expect.poll(length).toBeGreaterThan(short + 100);
+  expect(await restingTop()).toBe(elsewhere);
+  await jumpToEnd.click();
+  await expect.poll(toEnd).toBeLessThan(AT_END);
+  await expect.poll(() => jumpToEnd.count()).toBe(0);
+  await decline.click();
 
   const writing = page.getByRole('heading', { name: /^Write / });
   await writing.waitFor();
-  await expect.poll(() => fromTop(writing)).toBeGreaterThan(0);
+  await expect.poll(() => isAtTop(writing)).toBe(true);
+  const line = page.getByText('export const value0 = 0;').last();
   const whole = page.getByRole('button', { name: /^Show \d+ more lines$/ });
   await whole.scrollIntoViewIfNeeded();
-  const before = await top();
+  const [before, lineBefore] = [await restingTop(), await fromTop(line)];
   await whole.click();
-  await page.getByRole('button', { name: 'Show less' }).waitFor();
-  await page.getByRole('button', { name: 'Jump to end' }).waitFor();
-  expect(await top()).toBe(before);
-  await page.getByRole('button', { name: 'Show less' }).click();
+  await page.getByRole('form').getByRole('button', { name: 'Show less' }).waitFor();
+  await page.getByText('export const value299 = 299;').last().waitFor();
+  expect([await restingTop(), await fromTop(line)]).toEqual([before, lineBefore]);
   await page.getByRole('button', { name: 'Deny', exact: true }).click();
   await page.getByText('The very end.').waitFor();
-  await expect.poll(isAtEnd).toBe(true);
+  await expect.poll(toEnd).toBeLessThan(AT_END);
 
   await page.goto(`${origin}/stages/STAGE-99`);
   await page.getByRole('heading', { name: 'There is no stage STAGE-99' }).waitFor();
   await expect.poll(() => page.title()).toBe('Not found · Callboard');
+  expect(errors).toEqual([]);
+});
+
+it('shows a form from its top in a window that is lower than it, and stays at its end for a person who scrolls there', async () => {
+  const run = { name: 'Bash', input: { command: 'npm run deploy' } };
+  const { page, errors, context, url } = await openStage(
+    { steps: [{ tools: [run] }, { text: 'The very end.' }] },
+    'Deploy',
+  );
+  const { transcript, restingTop, length, toEnd, isAtTop, isInSight, wheel } = transcriptOf(page);
+  const heading = page.getByRole('heading', { name: 'Run this command?' });
+  const deny = page.getByRole('button', { name: 'Deny', exact: true });
+  const reason = page.getByRole('textbox', { name: 'Reason' });
+  await heading.waitFor();
+  await page.setViewportSize({ width: 1280, height: 400 });
+  await page.reload();
+  await expect.poll(() => isAtTop(heading)).toBe(true);
+  expect(await isInSight(deny)).toBe(false);
+
+  // At its end, and still there when the form grows.
+  await page.getByRole('button', { name: 'Jump to end' }).click();
+  await expect.poll(toEnd).toBeLessThan(AT_END);
+  const short = await length();
+  await reason.fill(MANY_LINES);
+  await expect.poll(length).toBeGreaterThan(short);
+  await expect.poll(toEnd).toBeLessThan(AT_END);
+
+  // Elsewhere, and still there when it shrinks and grows by another device.
+  await wheel(heading, -120);
+  await expect.poll(toEnd).toBeGreaterThan(100);
+  const [elsewhere, long] = [await restingTop(), await length()];
+  const other = await context.newPage();
+  await other.goto(url);
+  const sameReason = other.getByRole('textbox', { name: 'Reason' });
+  await expect.poll(() => sameReason.inputValue()).toBe(MANY_LINES);
+  await sameReason.fill('');
+  await expect.poll(length).toBe(short);
+  expect(await restingTop()).toBe(elsewhere);
+  await sameReason.fill(MANY_LINES);
+  await expect.poll(length).toBe(long);
+  expect(await restingTop()).toBe(elsewhere);
+  await other.close();
+
+  await transcript.focus();
+  await page.keyboard.press('End');
+  await expect.poll(toEnd).toBeLessThan(AT_END);
+  await deny.click();
+  await page.getByText('The very end.').waitFor();
+  await expect.poll(toEnd).toBeLessThan(AT_END);
   expect(errors).toEqual([]);
 });
 

@@ -84,8 +84,9 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
       for (const type of TOUCHES) element.removeEventListener(type, touch);
     };
   }, [box, setFollowing]);
+  // Not whenever it begins to follow: that comes from a person near the end, whose view only growth may move.
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the size changes
-  useLayoutEffect(() => follow(), [hasRows, isFollowing, size]);
+  useLayoutEffect(() => follow(), [hasRows, size]);
   return { letGo };
 }
 
