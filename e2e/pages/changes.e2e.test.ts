@@ -65,7 +65,13 @@ it('shows every kind of change, side by side too, and remembers what was viewed'
   await list.getByRole('note', { name: 'Hidden characters' }).first().waitFor();
   await list.locator('h2').filter({ hasText: 'README.md' }).getByText('modified').waitFor({ state: 'attached' });
 
+  // Two sides of a file need more than a pane has: the border moves, and the transcript stays.
+  const border = page.getByRole('separator', { name: 'Width of the transcript' });
+  expect(await border.getAttribute('aria-valuenow')).toBe('56');
   await page.getByRole('button', { name: 'Side by side' }).click();
+  await page.getByRole('button', { name: 'Inline' }).waitFor();
+  expect(await border.getAttribute('aria-valuenow')).toBe('40');
+  await page.getByText('Ready.').waitFor();
   await list.getByText('# The shop').waitFor();
   await page.getByRole('checkbox', { name: 'Viewed README.md' }).check();
   await list.getByText('# The shop').waitFor({ state: 'detached' });

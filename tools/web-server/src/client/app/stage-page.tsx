@@ -93,7 +93,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
             />
           </>
         }
-        side={isWide && tab !== 'transcript' ? <TabContent tab={tab} stage={stage} pending={pending} /> : null}
+        side={isWide && tab !== 'transcript' ? <TabContent tab={tab} stage={stage} pending={pending} isPane /> : null}
       />
     </div>
   );
@@ -103,12 +103,13 @@ interface TabContentProps {
   tab: StageTab;
   stage: StageView;
   pending: readonly PendingRequest[];
+  isPane?: boolean;
 }
 
-function TabContent({ tab, stage, pending }: TabContentProps) {
+function TabContent({ tab, stage, pending, isPane = false }: TabContentProps) {
   switch (tab) {
     case 'changes':
-      return <StageChanges stage={stage} EndSlot={FinishSection} />;
+      return <StageChanges stage={stage} isPane={isPane} EndSlot={FinishSection} />;
     case 'phases':
       return <StagePhases stage={stage} />;
     case 'details':

@@ -11,7 +11,6 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { branchesQuery } from '../../../data/branches-query.ts';
 import { count } from '../../../lib/format.ts';
-import { useChangesDisplay } from '../model/changes-display.ts';
 import { Counts } from './file-change.tsx';
 import css from './stage-changes.module.css';
 
@@ -20,7 +19,9 @@ interface ChangesHeadProps {
   diff: StageDiff;
   isLoading: boolean;
   reload: () => void;
+  isSplit: boolean;
   canSplit: boolean;
+  toggleSplit: () => void;
   showsTree: boolean;
   toggleTree: () => void;
   areAllOpen: boolean;
@@ -31,8 +32,6 @@ interface ChangesHeadProps {
 export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAll, ...view }: ChangesHeadProps) {
   const { files } = diff;
   const sum = (of: 'additions' | 'deletions') => files.reduce((total, file) => total + file[of], 0);
-  const split = useChangesDisplay(({ layout }) => layout === 'split');
-  const { setLayout } = useChangesDisplay.getState();
   return (
     <div className={css.toolbar}>
       <p className={css.summary}>
@@ -73,10 +72,10 @@ export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAl
             fw={500}
             variant="subtle"
             color="gray"
-            leftSection={split ? <IconLayoutList size={14} /> : <IconColumns2 size={14} />}
-            onClick={() => setLayout(split ? 'inline' : 'split')}
+            leftSection={view.isSplit ? <IconLayoutList size={14} /> : <IconColumns2 size={14} />}
+            onClick={view.toggleSplit}
           >
-            {split ? 'Inline' : 'Side by side'}
+            {view.isSplit ? 'Inline' : 'Side by side'}
           </Button>
         )}
         <ActionIcon

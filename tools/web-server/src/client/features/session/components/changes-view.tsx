@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { Note } from '../../../ui/note.tsx';
 import { isTextField, useShortcuts } from '../../../ui/shortcuts.ts';
 import { useChangesDisplay } from '../model/changes-display.ts';
+import { useSidePane } from '../model/side-pane.ts';
 import { ChangesHead } from './changes-head.tsx';
 import { ChangesList } from './changes-list.tsx';
 import { ChangesTree } from './changes-tree.tsx';
@@ -12,36 +13,42 @@ import { useChangesList } from './use-changes-list.ts';
 
 /** Where there is room for the tree beside the files, and for two sides of a file. */
 const WIDE_ENOUGH = { tree: 720, split: 760 };
+const TREE = 260;
 
 interface ChangesViewProps {
   stage: StageView;
   /** With the files in the order of the tree. */
   diff: StageDiff;
+  isPane: boolean;
   isLoading: boolean;
   reload: () => void;
   end: ReactNode;
 }
 
-/** The tree of the changed files beside their changes; on a narrow page above them, on demand. */
-export function ChangesView({ stage, diff, isLoading, reload, end }: ChangesViewProps) {
+/** The tree of the changed files beside their changes; above them in a narrow pane, and on a narrow page on demand. */
+export function ChangesView({ stage, diff, isPane, isLoading, reload, end }: ChangesViewProps) {
   const { ref, width } = useElementSize<HTMLDivElement>();
-  const hasRoom = width >= WIDE_ENOUGH.tree;
+  const isSplit = useChangesDisplay(({ layout }) => layout === 'split') && width >= WIDE_ENOUGH.split;
+  const hasRoom = width >= (isSplit ? TREE + WIDE_ENOUGH.split : WIDE_ENOUGH.tree);
   const [isTreeOpen, setTreeOpen] = useState<boolean | null>(null);
-  const showsTree = diff.files.length > 1 && (isTreeOpen ?? hasRoom);
-  const wantsSplit = useChangesDisplay(({ layout }) => layout === 'split');
-  const canSplit = width - (showsTree && hasRoom ? 260 : 0) >= WIDE_ENOUGH.split;
-  const list = useChangesList({ stageId: stage.id, diff, isSplit: wantsSplit && canSplit });
+  const showsTree = diff.files.length > 1 && (isTreeOpen ?? (isPane || hasRoom));
+  const list = useChangesList({ stageId: stage.id, diff, isSplit });
   useFileKeys(list.goBy, (at) => list.toggleViewed(at), list.current);
   const choose = (file: number) => {
     list.goTo(file);
-    if (!hasRoom) setTreeOpen(false);
+    if (!hasRoom && !isPane) setTreeOpen(false);
+  };
+  const toggleSplit = () => {
+    useChangesDisplay.getState().setLayout(isSplit ? 'inline' : 'split');
+    if (!isSplit && width < WIDE_ENOUGH.split) makeRoomFor(WIDE_ENOUGH.split);
   };
   return (
     <div className={css.frame} ref={ref}>
       <ChangesHead
         stage={stage}
         diff={diff}
-        {...{ isLoading, reload, canSplit, showsTree }}
+        {...{ isLoading, reload, isSplit, toggleSplit, showsTree }}
+        canSplit={isPane || width >= WIDE_ENOUGH.split}
         areAllOpen={list.areAllOpen}
         openAll={list.openAll}
         toggleTree={() => setTreeOpen(!showsTree)}
@@ -58,6 +65,10 @@ export function ChangesView({ stage, diff, isLoading, reload, end }: ChangesView
     </div>
   );
 }
+
+/** The panes share the width of the page, and the border between them is one pixel of it. */
+const makeRoomFor = (width: number): void =>
+  useSidePane.getState().makeRoom(((width + 1) / document.documentElement.clientWidth) * 100);
 
 /** `]` and `[` go from file to file anywhere on the page; j, k and v while the focus is not elsewhere. */
 function useFileKeys(goBy: (by: number) => void, toggleViewed: (file: number) => void, current: number): void {

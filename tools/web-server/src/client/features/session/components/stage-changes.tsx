@@ -12,12 +12,14 @@ import css from './stage-changes.module.css';
 
 interface StageChangesProps {
   stage: StageView;
+  /** Beside the transcript, where the border between them can move. */
+  isPane?: boolean;
   /** What follows the last file: what can be done with the changes. */
   EndSlot?: ComponentType<{ stage: StageView; diff: StageDiff }>;
 }
 
 /** The stage's changes against its base, committed or not: a tree of files, and one file after another. */
-export default function StageChanges({ stage, EndSlot }: StageChangesProps) {
+export default function StageChanges({ stage, isPane = false, EndSlot }: StageChangesProps) {
   const { data, error, isFetching, refetch } = useQuery({
     ...stageDiffQuery(stage.id),
     enabled: stage.worktree !== null,
@@ -37,6 +39,7 @@ export default function StageChanges({ stage, EndSlot }: StageChangesProps) {
         <ChangesView
           stage={stage}
           diff={diff}
+          isPane={isPane}
           isLoading={isFetching}
           reload={() => void refetch()}
           end={EndSlot && <EndSlot stage={stage} diff={diff} />}

@@ -10,3 +10,14 @@ it('keeps the border where both panes can be read', () => {
   divide(60);
   expect(useSidePane.getState().share).toBe(60);
 });
+
+it('makes room for what stands beside, and takes none from it', () => {
+  const { divide, makeRoom } = useSidePane.getState();
+  divide(56);
+  makeRoom(59.5);
+  expect(useSidePane.getState().share).toBe(40);
+  makeRoom(50);
+  expect(useSidePane.getState().share).toBe(40);
+  makeRoom(90);
+  expect(useSidePane.getState().share).toBe(35);
+});

@@ -22,6 +22,8 @@ interface SidePane extends z.infer<typeof Kept> {
   show(tab: SideTab | null): void;
   /** Moves the border; it stays where both panes can be read. */
   divide(share: number): void;
+  /** Moves the border so that what stands beside has at least this part of the width, in percent; a wider one stays. */
+  makeRoom(part: number): void;
 }
 
 /** What stands beside the transcript, and where the border is: kept by this browser for every stage. */
@@ -35,5 +37,6 @@ export const useSidePane = create<SidePane>((set, get) => {
     ...readStored(KEY, Kept, { tab: null, share: 56 }),
     show: (tab) => keep({ tab }),
     divide: (share) => keep({ share: Math.min(WIDEST, Math.max(NARROWEST, share)) }),
+    makeRoom: (part) => get().divide(Math.min(get().share, Math.floor(100 - part))),
   };
 });
