@@ -4,7 +4,17 @@
  * `-- --to FOLDER` writes it elsewhere.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -47,6 +57,8 @@ try {
   for (const path of ['README.md', 'CHANGELOG.md', 'LICENSE']) cpSync(join(root, path), join(folder, path));
   for (const path of ['bin/callboard.js', 'bin/sources.js', 'demo'])
     cpSync(join(root, 'tools/cli', path), join(folder, 'tools/cli', path), { recursive: true });
+  // A browser that does not take Brotli gets the file itself: the second copy is not worth half a megabyte.
+  for (const file of globSync('tools/web-server/dist/client/**/*.gz', { cwd: folder })) rmSync(join(folder, file));
   writeFileSync(join(folder, 'LICENSES.txt'), licences(packages));
 
   const target = resolve(values.to);

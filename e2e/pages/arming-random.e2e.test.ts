@@ -10,7 +10,7 @@ const SEED = Number(process.env.CALLBOARD_SEED ?? '20261122');
 const WAYS = [
   ['Over the page', 90],
   ['Beside the page', 60],
-  ['Only a card in the corner', 60],
+  ['Only a card in the corner', 90], // it decides less often: somebody has to turn to a card first
 ] as const;
 /** Tolerance of about one frame between drawing and seeing. */
 const FRAME_MS = 40;

@@ -152,8 +152,8 @@ it('keeps the buttons of a card in place, however long it has waited', async () 
     await page.clock.setFixedTime(began + minutes * 60_000 + 30_000);
     await page.reload();
     await card.getByText(`${minutes} min`).waitFor();
+    const allow = await card.getByRole('button', exact('Allow')).boundingBox(); // loaded beside the board
     const { y = 0, height = 0 } = (await card.boundingBox()) ?? {};
-    const allow = await card.getByRole('button', exact('Allow')).boundingBox();
     looks.push(`${y} ${height} ${allow?.x} ${allow?.y}`);
   }
   expect(new Set(looks).size).toBe(1);

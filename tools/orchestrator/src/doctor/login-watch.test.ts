@@ -54,6 +54,23 @@ it('asks Claude Code again only when the files of its login have changed', async
   await is('ready');
 });
 
+it('checks again when somebody logs in while a check is under way', async () => {
+  const first = Promise.withResolvers<{ loggedIn: boolean; authMethod: string }>();
+  let asked = 0;
+  const askLogin = () => {
+    asked += 1;
+    return first.promise;
+  };
+  const { watched, logIn, is } = await watch({ askLogin });
+  watched.begin();
+  await until('claude is asked', () => asked === 1);
+  watched.sawTurn(turn('failed'));
+  await logIn();
+  await new Promise((resolve) => setTimeout(resolve, 50)); // ten looks, none of which may use up the change
+  first.resolve(await nobody());
+  await is('ready');
+});
+
 it('learns from the end of a turn, and not from one that is older than the last change', async () => {
   const { watched, is } = await watch();
   watched.sawTurn(turn('failed'));

@@ -72,6 +72,8 @@ export function createLoginWatch(parts: LoginWatchParts): LoginWatch {
   }
 
   function look(): void {
+    // A check under way may have read the files before they changed: the change is looked at once it is over.
+    if (running !== null) return;
     if (known.state !== 'not-logged-in' || files.haveChanged()) check();
   }
 

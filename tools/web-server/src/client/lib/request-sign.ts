@@ -14,7 +14,8 @@ const OF_TOOL: Readonly<Record<string, RequestSign>> = {
   WebSearch: 'network',
 };
 
-const OF_KIND: Readonly<Record<Exclude<RequestKind, 'approval'>, RequestSign>> = {
+/** A kind that is not listed is shown as a tool. */
+const OF_KIND: Readonly<Partial<Record<RequestKind, RequestSign>>> = {
   question: 'question',
   plan: 'plan',
   elicitation: 'form',
@@ -23,5 +24,5 @@ const OF_KIND: Readonly<Record<Exclude<RequestKind, 'approval'>, RequestSign>> =
 
 /** What a request of that kind, for that tool, is about. */
 export function requestSign(kind: RequestKind, toolName: string): RequestSign {
-  return kind === 'approval' ? (OF_TOOL[toolName] ?? 'tool') : OF_KIND[kind];
+  return (kind === 'approval' ? OF_TOOL[toolName] : OF_KIND[kind]) ?? 'tool';
 }

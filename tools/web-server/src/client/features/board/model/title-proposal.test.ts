@@ -15,6 +15,7 @@ it.each([
     'Make the search index incremental so that a change of one product does not rebuild all of it',
     'Make the search index incremental so that a change of one…',
   ],
+  ['a `', 'A'],
 ])('%j gives %j', (prompt, title) => {
   expect(titleProposal(prompt)).toBe(title);
 });

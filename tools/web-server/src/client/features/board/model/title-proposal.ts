@@ -9,9 +9,16 @@ const SENTENCE_END = /(?<!\b(?:e\.g|i\.e|etc|vs))[.!?:;](?=\s|$)/;
 /** Proposes a title for a prompt: its first sentence without Markdown, cut at a word; empty for an empty prompt. */
 export function titleProposal(prompt: string): string {
   const lines = prompt.split('\n').map((line) => line.replace(MARKS, '').trim());
-  const first = (lines.find((line) => /[\p{L}\p{N}]/u.test(line)) ?? '').replace(/\*\*|__|`/g, '').replace(/\s+/g, ' ');
+  const named = lines.find((line) => /[\p{L}\p{N}]/u.test(line)) ?? '';
+  const first = named
+    .replace(/\*\*|__|`/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
   const end = SENTENCE_END.exec(first)?.index ?? first.length;
-  const sentence = first.slice(0, end).replace(/^please\s+/i, '');
+  const sentence = first
+    .slice(0, end)
+    .replace(/^please\s+/i, '')
+    .trim();
   const title = sentence.charAt(0).toUpperCase() + sentence.slice(1);
   if (title.length <= LONGEST) return title;
   const cut = title.slice(0, LONGEST);
