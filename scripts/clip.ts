@@ -47,7 +47,7 @@ async function record(page: Page, folder: string, act: () => Promise<void>): Pro
 
 function encode(list: string, file: string): void {
   const filter = `fps=${SHOWN.perSecond},scale=${SHOWN.width}:-1:flags=lanczos`;
-  const picture = ['-vf', filter, '-c:v', 'libwebp_anim', '-lossless', '0', '-q:v', '70', '-loop', '0'];
+  const picture = ['-vf', filter, '-c:v', 'libwebp_anim', '-lossless', '0', '-q:v', '85', '-loop', '0'];
   const args = ['-y', '-loglevel', 'error', '-f', 'concat', '-safe', '0', '-i', list, ...picture, file];
   const { status, error } = spawnSync('ffmpeg', args, { stdio: 'inherit' });
   if (error !== undefined) throw new Error('ffmpeg is missing. Install it (Debian: apt-get install ffmpeg).');
@@ -63,24 +63,24 @@ try {
   atEnd(closeBrowsers);
   const { page } = await openBrowser(SIZE, atEnd);
   await page.emulateMedia({ colorScheme: 'dark' });
-  const { approval, review } = await makeScene(origin, model);
+  await makeScene(origin, model);
   await page.goto(loginLink);
   const request = page.getByRole('dialog').first();
   await request.waitFor();
   const list = await record(page, folder, async () => {
-    await sleep(2_000);
-    await page.keyboard.press('s'); // later: the board itself
-    await sleep(1_200);
-    await page.goto(`${origin}/stages/${approval}`);
-    const allow = page.getByRole('button', { name: 'Allow', exact: true }).first();
-    await allow.waitFor();
-    await sleep(1_200);
-    await allow.click();
     await sleep(1_800);
-    await page.goto(`${origin}/stages/${review}?tab=changes`);
-    await sleep(2_200);
-    await page.goto(origin);
+    await request.getByRole('button', { name: 'Deny', exact: true }).click(); // it would reach the network
     await sleep(1_500);
+    await request.getByRole('button', { name: 'Allow', exact: true }).click();
+    await sleep(1_200);
+    await page.keyboard.press('Escape'); // the others later: the board itself
+    await sleep(1_800);
+    await page.getByRole('link', { name: 'Dark mode' }).click();
+    await sleep(1_200);
+    await page.getByRole('link', { name: /^Changes/ }).click();
+    await sleep(1_800);
+    await page.getByRole('button', { name: 'Complete', exact: true }).click();
+    await sleep(1_800);
   });
   encode(list, resolve(target));
 } finally {
