@@ -121,7 +121,7 @@ function AdvanceButton({ stage, next }: { stage: StageView; next: string }) {
   const advance = useAdvanceStage(stage.title);
   return (
     <Button disabled={!useCanCommand()} loading={advance.isPending} onClick={() => advance.mutate(stage.id)}>
-      Let {next} begin
+      Start {next}
     </Button>
   );
 }
