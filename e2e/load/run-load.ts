@@ -107,8 +107,9 @@ async function sampleUntilIdle(
   if (orchestrator === null || webServer === null) throw new Error('a server is not there');
   const samples: Sample[] = [];
   for (;;) {
-    samples.push(await takeSample({ orchestrator, webServer }, dataDir));
+    // Asked first: the last sample is of a session that has printed everything.
     const { session } = await transport.command('get_session', { stageId });
+    samples.push(await takeSample({ orchestrator, webServer }, dataDir));
     if (session.state === 'idle') return samples;
     await sleep(SAMPLE_MS, undefined, { signal });
   }
