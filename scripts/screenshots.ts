@@ -126,6 +126,17 @@ const PICTURES: Record<string, Look> = {
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('Look at @');
     await page.getByRole('listbox', { name: 'Files' }).waitFor();
   },
+  'new-stage-images': async (page, scene) => {
+    await PICTURES['new-stage']?.(page, scene);
+    const picture = { name: 'the page as it should be.png', mimeType: 'image/png', buffer: await page.screenshot() };
+    const log = {
+      name: 'error.log',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('TypeError: x is undefined\n'.repeat(90)),
+    };
+    await page.getByLabel('Attach files').setInputFiles([picture, log]);
+    await page.getByRole('button', { name: 'Remove error.log' }).waitFor();
+  },
   project: async (page) => {
     await open('/')(page);
     await alone(page);

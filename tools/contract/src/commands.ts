@@ -110,6 +110,12 @@ export const commands = {
 
   create_stage: { input: NewStage, reply: z.object({ stage: StageView }) },
   get_stage: { time: 'read', input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  /** Returns a file of the stage's first message. */
+  get_attachment: {
+    time: 'read',
+    input: z.object({ ...onStage, fileId: z.uuid() }),
+    reply: z.object({ file: Attachment }),
+  },
   update_stage: { input: z.object({ ...onStage, patch: StagePatch }), reply: z.object({ stage: StageView }) },
   /** Returns what `remove_stage` would do to the stage's worktree now. */
   get_removal: { time: 'slow', input: z.object(onStage), reply: z.object({ removal: Removal }) },

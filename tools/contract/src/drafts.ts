@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { StageId } from './ids.ts';
-import { AttachmentInfo } from './messages.ts';
+import { AttachedFile } from './messages.ts';
 
 /** The longest message, if JSON escapes each of its characters with six. */
 const MOST_CHARACTERS = 1_300_000;
@@ -27,7 +27,7 @@ export type Draft = z.infer<typeof Draft>;
 export const FILES_KEY = 'files';
 
 /** A file for the next message. The server keeps it until it is sent or removed. */
-export const DraftFile = AttachmentInfo.extend({ fileId: z.uuid(), size: z.int().nonnegative() });
+export const DraftFile = AttachedFile;
 export type DraftFile = z.infer<typeof DraftFile>;
 
 export const REPLACED_PREFIX = 'replaced:';

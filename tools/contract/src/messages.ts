@@ -12,6 +12,10 @@ export type MessageMode = z.infer<typeof MessageMode>;
 export const AttachmentInfo = z.object({ name: z.string(), mediaType: z.string() });
 export type AttachmentInfo = z.infer<typeof AttachmentInfo>;
 
+/** A file that the server keeps, without its content. */
+export const AttachedFile = AttachmentInfo.extend({ fileId: z.uuid(), size: z.int().nonnegative() });
+export type AttachedFile = z.infer<typeof AttachedFile>;
+
 /** A file that the API accepts: an image, a PDF document or text. */
 export const Attachment = z.strictObject({
   name: z.string().trim().min(1).max(200),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ProjectId, StageId } from './ids.ts';
 import { StageMerge } from './merges.ts';
+import { AttachedFile, Attachment } from './messages.ts';
 import { Effort, PermissionMode, SessionSummary } from './sessions.ts';
 
 export const Column = z.enum(['backlog', 'ready', 'running', 'needs-you', 'review', 'done']);
@@ -31,6 +32,8 @@ export const Stage = z.object({
   prompt: z.string(),
   /** Claude Code runs the prompt as a command, with its leading `/`. */
   promptIsCommand: z.boolean().default(false),
+  /** The files that go with the first message. */
+  attachments: z.array(AttachedFile).default([]),
   dependsOn: z.array(StageId),
   priority: Priority,
   permissionMode: PermissionMode,
@@ -81,6 +84,8 @@ export const NewStage = z.strictObject({
   prompt: Prompt,
   /** For a prompt that begins with `/`: runs it as a command of Claude Code. */
   promptIsCommand: z.boolean().optional(),
+  /** Images, PDF documents and texts for the first message: 20 files with 18 MiB in all at most. */
+  attachments: z.array(Attachment).max(20).optional(),
   dependsOn: z.array(StageId).max(100).optional(),
   priority: Priority.optional(),
   permissionMode: PermissionMode.optional(),
@@ -98,5 +103,10 @@ export const NewStage = z.strictObject({
 });
 export type NewStage = z.infer<typeof NewStage>;
 
-export const StagePatch = NewStage.omit({ projectId: true }).partial();
+export const StagePatch = NewStage.omit({ projectId: true })
+  .partial()
+  .extend({
+    /** Ids of the stage's files that stay. With `files` or `attachments`, these are followed by those, and all others go. */
+    files: z.array(z.uuid()).max(20).optional(),
+  });
 export type StagePatch = z.infer<typeof StagePatch>;

@@ -43,6 +43,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
 
   create_stage: { method: 'POST', path: '/api/stages' },
   get_stage: { method: 'GET', path: '/api/stages/:stageId' },
+  get_attachment: { method: 'GET', path: '/api/stages/:stageId/attachments/:fileId' },
   update_stage: { method: 'PATCH', path: '/api/stages/:stageId', body: 'patch' },
   get_removal: { method: 'GET', path: '/api/stages/:stageId/removal' },
   remove_stage: { method: 'DELETE', path: '/api/stages/:stageId' },

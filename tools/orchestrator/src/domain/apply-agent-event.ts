@@ -2,16 +2,16 @@ import type { AgentEvent, LastingEvent, TurnEnd } from '../agent/agent-event.ts'
 import { describeTool } from '../agent/describe-tool.ts';
 import { todosAfterCall, todosAfterNews } from '../agent/todos.ts';
 import { ownProperty } from '../lib/own-property.ts';
-import { type OutboxRow, type SessionRecord, textMessage } from '../store/records.ts';
+import type { OutboxRow, SessionRecord } from '../store/records.ts';
 import { takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { addCliGap, MINIMAL_MODE } from './cli-gaps.ts';
 import { callDenied, deniedInTurn, forgetCall, keepCall } from './denials.ts';
 import { checkCommandOutput, checkEcho, foreignControl, takeMode } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
+import { firstMessage } from './first-message.ts';
 import { hasUnreadMessages } from './message-delivery.ts';
 import { checkStrangers, peerMessage, takeStranger } from './peer-messages.ts';
-import { firstPrompt } from './pipeline.ts';
 import { callBegan, callEnded } from './running-calls.ts';
 import { sandboxResult } from './sandbox-results.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
@@ -230,12 +230,12 @@ async function conversationLost({ tx, change, launchId }: EventContext): Promise
   const { stageId } = change.record;
   const stage = await tx.stages.find(stageId);
   if (stage === null) return;
-  const prompt = firstPrompt(stage);
+  const prompt = await firstMessage(tx, stage);
   const given = await tx.outbox.listOf(launchId, ['accepted', 'written']); // they return to the queue when the launch ends
-  const isGiven = given.some(({ body }) => body.kind === 'message' && body.text === prompt);
+  const isGiven = given.some(({ body }) => body.kind === 'message' && body.text === prompt.text);
   const front = ((await tx.outbox.queueOf(stageId))[0]?.position ?? 1) - 1;
   const row = { id: tx.newId(), stageId, launchId: null, wireId: tx.newWireId(), actor: null, createdAt: tx.now };
-  if (!isGiven) await tx.outbox.insert({ ...row, body: textMessage(prompt), position: front });
+  if (!isGiven) await tx.outbox.insert({ ...row, body: prompt, position: front });
   change.record = { ...change.record, sessionId: null, phaseIndex: 0, atGate: false };
   change.queueChanged = true;
   const text =

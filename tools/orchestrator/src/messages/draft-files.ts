@@ -8,6 +8,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import { z } from 'zod';
+import { describeFile } from '../domain/attachments.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -94,14 +95,6 @@ export async function storeAttachment(
 async function storeContent(tx: Tx, stageId: StageId, fileId: string, content: Attachment): Promise<void> {
   await tx.draftFiles.insert(stageId, fileId, await tx.clock.stamp(tx.now), content);
 }
-
-/** What everyone sees of a stored file. */
-const describeFile = (fileId: string, { name, mediaType, dataBase64 }: Attachment): DraftFile => ({
-  fileId,
-  name,
-  mediaType,
-  size: Buffer.byteLength(dataBase64, 'base64'),
-});
 
 async function forget(tx: Tx, stageId: StageId, fileIds: readonly string[]): Promise<void> {
   for (const fileId of fileIds) await tx.draftFiles.remove(stageId, fileId);

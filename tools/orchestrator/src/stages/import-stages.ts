@@ -172,6 +172,7 @@ async function save(tx: Tx, project: Project, file: StageFile, before: Stage | u
       id: StageId.parse(file.id),
       projectId: project.id,
       promptIsCommand: false,
+      attachments: [],
       held: false,
       sandbox: null,
       pipeline: [],

@@ -1,4 +1,13 @@
-import { type NewStage, Phase, type ProjectId, type Stage, StageId, type StagePatch } from '@callboard/contract';
+import {
+  type Attachment,
+  type NewStage,
+  Phase,
+  type ProjectId,
+  type Stage,
+  StageId,
+  type StagePatch,
+} from '@callboard/contract';
+import { planAttachments, storeAttachments } from '../domain/attachments.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { Rejection } from '../lib/errors.ts';
@@ -10,14 +19,16 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 export interface Stages {
   /**
    * Creates a stage that has not been started.
-   * @throws Rejection `unknown_project`, `unknown_dependency`, `unknown_base`, `bad_branch`, `branch_taken`
+   * @throws Rejection `unknown_project`, `unknown_dependency`, `unknown_base`, `bad_branch`, `branch_taken`, `too_many_files`
    */
   create(stage: NewStage): Promise<Stage>;
   /**
    * Changes fields of a stage.
-   * @throws Rejection as `create`; `unknown_stage`; `stage_running` for a field that a started stage keeps
+   * @throws Rejection as `create`; `unknown_stage`; `unknown_file`; `stage_running` for a field that a started stage keeps
    */
   update(stageId: StageId, patch: StagePatch): Promise<Stage>;
+  /** Returns a file of the stage's first message. @throws Rejection `unknown_stage`, `unknown_file` */
+  attachment(stageId: StageId, fileId: string): Promise<Attachment>;
   /** Moves a done stage back to where it was. @throws Rejection `unknown_stage`, `not_done` */
   reopen(stageId: StageId, actor: string): Promise<void>;
   /** Returns the stage if it can be removed now. @throws as `remove` */
@@ -35,7 +46,10 @@ interface StagesParts {
 }
 
 /** What the first start uses and nothing changes afterwards. */
-const KEPT_ONCE_STARTED = ['prompt', 'promptIsCommand', 'permissionMode', 'effort', 'base', 'branch'] as const;
+const KEPT_ONCE_STARTED = [
+  ...(['prompt', 'promptIsCommand', 'attachments', 'files'] as const),
+  ...(['permissionMode', 'effort', 'base', 'branch'] as const),
+];
 
 export function createStages({ store, worktrees }: StagesParts): Stages {
   async function save(tx: Tx, stage: Stage): Promise<Stage> {
@@ -57,8 +71,12 @@ export function createStages({ store, worktrees }: StagesParts): Stages {
       return store.transact(async (tx) => {
         await requireProject(tx, wanted.projectId);
         await requireDependencies(tx, wanted.dependsOn ?? []);
-        const stage = newStage(wanted, await unusedId(tx), tx.now);
+        const id = await unusedId(tx);
+        const made = newStage(wanted, id, tx.now);
+        const files = planAttachments(tx, made, { keep: [], more: wanted.attachments ?? [] });
+        const stage = { ...made, attachments: files.files };
         await tx.stages.insert(stage);
+        await storeAttachments(tx, id, files);
         await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
         return stage;
       });
@@ -69,7 +87,8 @@ export function createStages({ store, worktrees }: StagesParts): Stages {
       if ((await store.read.sessions.find(stageId)) === null) await requireStart(projectId, stageId, patch);
       return store.transact(async (tx) => {
         const stage = await requireStage(tx, stageId);
-        const changes = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+        const { files, attachments: more, ...fields } = patch;
+        const changes = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
         if (patch.dependsOn !== undefined) await requireNoCycle(tx, stageId, patch.dependsOn);
         const started = (await tx.sessions.find(stageId)) !== null;
         if (started && KEPT_ONCE_STARTED.some((field) => patch[field] !== undefined)) {
@@ -78,8 +97,17 @@ export function createStages({ store, worktrees }: StagesParts): Stages {
           throw new Rejection('stage_running', `${stageId} has been started. ${advice}`);
         }
         const dependsOn = [...new Set(patch.dependsOn ?? stage.dependsOn)];
-        return save(tx, { ...stage, ...changes, dependsOn, updatedAt: tx.now });
+        const attachments = await changeAttachments(tx, stage, { files, more });
+        return save(tx, { ...stage, ...changes, attachments, dependsOn, updatedAt: tx.now });
       });
+    },
+
+    async attachment(stageId, fileId) {
+      await requireStage(store.read, stageId);
+      const file = await store.read.attachments.find(stageId, fileId);
+      if (file === null)
+        throw new Rejection('unknown_file', `${stageId} has no file ${fileId}. It may have been removed.`);
+      return file;
     },
 
     reopen: (stageId, actor) =>
@@ -102,6 +130,18 @@ export function createStages({ store, worktrees }: StagesParts): Stages {
   };
 }
 
+/** Stores the new files of a stage's first message; without `files` and `more` it keeps those it has. Returns all of them. */
+async function changeAttachments(
+  tx: Tx,
+  stage: Stage,
+  { files, more }: { files: string[] | undefined; more: Attachment[] | undefined },
+): Promise<Stage['attachments']> {
+  if (files === undefined && more === undefined) return stage.attachments;
+  const change = planAttachments(tx, stage, { keep: files ?? [], more: more ?? [] });
+  await storeAttachments(tx, stage.id, change);
+  return change.files;
+}
+
 /** Returns a stage that has not been started, with defaults for omitted fields. */
 const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
   id,
@@ -109,6 +149,7 @@ const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
   title: wanted.title,
   prompt: wanted.prompt,
   promptIsCommand: wanted.promptIsCommand ?? false,
+  attachments: [],
   dependsOn: [...new Set(wanted.dependsOn)],
   priority: wanted.priority ?? 2,
   permissionMode: wanted.permissionMode ?? 'default',

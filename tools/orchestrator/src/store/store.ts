@@ -4,7 +4,13 @@ import type { PeopleTable } from './ports/people-table.ts';
 import type { AgreedTable, CapabilitiesTable, ProjectsTable, RulesTable } from './ports/project-tables.ts';
 import type { RequestsTable } from './ports/requests-table.ts';
 import type { LaunchesTable, OutboxTable, SessionsTable, TranscriptTable } from './ports/session-tables.ts';
-import type { DraftFilesTable, DraftsTable, MergeIntentsTable, StagesTable } from './ports/stage-tables.ts';
+import type {
+  AttachmentsTable,
+  DraftFilesTable,
+  DraftsTable,
+  MergeIntentsTable,
+  StagesTable,
+} from './ports/stage-tables.ts';
 import type { OutboxRow } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
 
@@ -25,6 +31,7 @@ export interface Tables {
   readonly rules: RulesTable;
   readonly drafts: DraftsTable;
   readonly draftFiles: DraftFilesTable;
+  readonly attachments: AttachmentsTable;
   readonly capabilities: CapabilitiesTable;
   readonly logins: LoginsTable;
   readonly people: PeopleTable;

@@ -64,7 +64,7 @@ const problem = (code: string, status: number, words: string) =>
 it('sends problems with the matching HTTP status for unreadable bodies', async () => {
   const broken = await send('POST', '/api/stages', '{"title":');
   expect([broken.statusCode, broken.json().code]).toEqual([400, 'bad_request']);
-  const large = await send('POST', '/api/stages', { title: 'x'.repeat(1024 * 1024) });
+  const large = await send('POST', '/api/projects', { name: 'x'.repeat(1024 * 1024) });
   expect([large.statusCode, large.json()]).toEqual([413, problem('body_too_large', 413, 'The body is larger')]);
 });
 

@@ -24,6 +24,7 @@ export interface StageParts {
 type StageCommands =
   | 'create_stage'
   | 'get_stage'
+  | 'get_attachment'
   | 'update_stage'
   | 'get_removal'
   | 'remove_stage'
@@ -45,6 +46,7 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
   return {
     create_stage: async (input) => card((await stages.create(input)).id),
     get_stage: ({ stageId }) => card(stageId),
+    get_attachment: async ({ stageId, fileId }) => ({ file: await stages.attachment(stageId, fileId) }),
     update_stage: async ({ stageId, patch }) => {
       await stages.update(stageId, patch);
       return card(stageId);

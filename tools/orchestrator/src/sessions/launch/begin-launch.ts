@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { CONTINUE_MESSAGE, LaunchId, type PermissionRule, type Stage, type StageId } from '@callboard/contract';
 import { saveChange } from '../../domain/change-session.ts';
+import { firstMessage } from '../../domain/first-message.ts';
 import { deliver, makeUrgent } from '../../domain/message-delivery.ts';
 import { newSession } from '../../domain/new-session.ts';
-import { firstPrompt } from '../../domain/pipeline.ts';
 import { addNotice, type SessionChange } from '../../domain/session-change.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { type MessageRow, textMessage } from '../../store/records.ts';
@@ -123,15 +123,9 @@ async function giveWork(
     if (!isFirst && !wasCutOff) return; // it comes up idle, ready for a message
     const id = tx.newId();
     const row = { id, stageId: stage.id, launchId: null, wireId: edges.newWireId(), actor, createdAt: tx.now };
-    await tx.outbox.insert({ ...row, body: isFirst ? promptOf(stage) : textMessage(CONTINUE_MESSAGE) });
+    await tx.outbox.insert({ ...row, body: isFirst ? await firstMessage(tx, stage) : textMessage(CONTINUE_MESSAGE) });
   }
   // A person asked the session to continue, so the first row goes even if the queue is held.
   const [row] = await tx.outbox.queueOf(stage.id);
   if (row !== undefined) await deliver(tx, change, row);
 }
-
-/** The first message. It attaches no files; it runs as a command only if a person chose that here (decision 025). */
-const promptOf = (stage: Stage): MessageRow['body'] => ({
-  ...textMessage(firstPrompt(stage)),
-  isCommand: stage.promptIsCommand && stage.source === null,
-});

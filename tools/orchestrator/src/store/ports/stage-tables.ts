@@ -34,6 +34,13 @@ export interface DraftFilesTable {
   addedBefore(instant: string): Promise<{ stageId: StageId; fileIds: string[] }[]>;
 }
 
+/** The contents of the files that go with the first message of a stage. They stay with the stage, also once it was started. */
+export interface AttachmentsTable {
+  find(stageId: StageId, fileId: string): Promise<Attachment | null>;
+  insert(stageId: StageId, fileId: string, file: Attachment): Promise<void>;
+  remove(stageId: StageId, fileId: string): Promise<void>;
+}
+
 /** Merges that were begun and whose result is not stored yet; at most one for each stage. */
 export interface MergeIntentsTable {
   list(): Promise<MergeIntent[]>;

@@ -127,6 +127,15 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
          stage_id text primary key references stages(id) on delete cascade, document text not null)`,
     ],
   },
+  {
+    // The files of a stage's first message.
+    id: 12,
+    statements: [
+      `create table attachments (
+         id text not null, stage_id text not null references stages(id) on delete cascade, document text not null,
+         primary key (stage_id, id))`,
+    ],
+  },
 ];
 
 /**

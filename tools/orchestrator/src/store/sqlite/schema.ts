@@ -143,6 +143,13 @@ interface DraftFilesColumns {
   document: string;
 }
 
+interface AttachmentsColumns {
+  id: string;
+  stage_id: string;
+  /** An `Attachment`, whole. */
+  document: string;
+}
+
 interface CapabilitiesColumns {
   stage_id: string;
   /** When it was reported. */
@@ -217,6 +224,7 @@ export interface Schema {
   rules: RulesColumns;
   drafts: DraftsColumns;
   draft_files: DraftFilesColumns;
+  attachments: AttachmentsColumns;
   capabilities: CapabilitiesColumns;
   logins: LoginsColumns;
   people: PeopleColumns;

@@ -48,6 +48,7 @@ export const examples: Examples = {
 
   create_stage: { input: { ...ofProject, title: stage.title, prompt: stage.prompt }, reply: { stage } },
   get_stage: { input: onStage, reply: { stage } },
+  get_attachment: { input: { ...onStage, fileId: the.draftFile.fileId }, reply: { file: the.attachment } },
   update_stage: { input: { ...onStage, patch: { priority: 5, held: false } }, reply: { stage } },
   get_removal: { input: onStage, reply: { removal: work.removal } },
   remove_stage: {

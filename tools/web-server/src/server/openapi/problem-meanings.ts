@@ -23,7 +23,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_request: 'This stage has no such request.',
   unknown_message: 'This stage has no such message.',
   unknown_rule: 'There is no such rule.',
-  unknown_file: 'The file was removed, or sent with a message.',
+  unknown_file: 'The file was removed, or sent with a message, or never belonged to this stage.',
   unknown_folder: 'There is no such folder.',
   unknown_login: 'There is no such login; it may have ended already.',
   unknown_trash: 'The entry is no longer in the trash: it was restored, or deleted because of its age.',

@@ -43,6 +43,9 @@ export interface RelayNotes {
   bodyLimit?: number;
 }
 
+/** For bodies with files. */
+export const MESSAGE_BODY_LIMIT = 25 * 1024 * 1024;
+
 /** A group of relayed commands. */
 export type Relays = { readonly [T in RoutedCommand]?: RelayNotes };
 

@@ -1,9 +1,7 @@
 import { CapabilitiesQuery } from '@callboard/contract';
 import { z } from 'zod';
 import { wholeNumber } from './query.ts';
-import type { Relays } from './relay.ts';
-
-const MESSAGE_BODY_LIMIT = 25 * 1024 * 1024;
+import { MESSAGE_BODY_LIMIT, type Relays } from './relay.ts';
 
 const TranscriptQuery = z.strictObject({
   after: wholeNumber(0).optional(),

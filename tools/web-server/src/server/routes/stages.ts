@@ -1,21 +1,36 @@
 import { DiffQuery, SuggestFiles } from '@callboard/contract';
-import type { Relays } from './relay.ts';
+import { MESSAGE_BODY_LIMIT, type Relays } from './relay.ts';
 
 /** Stages, and the commands that control them. */
 export const stageRelays = {
   create_stage: {
     status: 201,
+    bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Create a stage',
     description:
-      'It starts automatically only with `autoStart`. Its branch begins at `base` (a branch, tag or commit; by default where the main checkout is) and is called `branch` (by default `callboard/<stage-id>`); it is merged into the branch of the main checkout.',
-    problems: ['unknown_project', 'unknown_dependency', 'unknown_base', 'bad_branch', 'branch_taken'],
+      'It starts automatically only with `autoStart`. Its branch begins at `base` (a branch, tag or commit; by default where the main checkout is) and is called `branch` (by default `callboard/<stage-id>`); it is merged into the branch of the main checkout. `attachments` go with its first message, whenever that is sent; the body may have 25 MiB, attachments included.',
+    problems: ['unknown_project', 'unknown_dependency', 'unknown_base', 'bad_branch', 'branch_taken', 'too_many_files'],
   },
   get_stage: { summary: 'Get a stage with its column', problems: ['unknown_stage'] },
+  get_attachment: {
+    summary: "Get a file of the stage's first message",
+    problems: ['unknown_stage', 'unknown_file'],
+  },
   update_stage: {
+    bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Change a stage',
     description:
-      'Fields that are left out stay unchanged. A stage that was started keeps its prompt, mode, effort, base and branch.',
-    problems: ['unknown_stage', 'unknown_dependency', 'unknown_base', 'bad_branch', 'branch_taken', 'stage_running'],
+      'Fields that are left out stay unchanged. With `files` or `attachments`, the stage has exactly these files: those of its own that `files` names, then the new ones. A stage that was started keeps its prompt with its files, mode, effort, base and branch.',
+    problems: [
+      'unknown_stage',
+      'unknown_dependency',
+      'unknown_base',
+      'unknown_file',
+      'too_many_files',
+      'bad_branch',
+      'branch_taken',
+      'stage_running',
+    ],
   },
   remove_stage: {
     summary: 'Delete a stage',

@@ -2,6 +2,7 @@ import type { Tables } from '../../store.ts';
 import type { Database } from '../database.ts';
 import type { KnownSessions } from '../known-sessions.ts';
 import { agreedTable } from './agreed.ts';
+import { attachmentsTable } from './attachments.ts';
 import { capabilitiesTable } from './capabilities.ts';
 import { clockTable } from './clock.ts';
 import { draftFilesTable } from './draft-files.ts';
@@ -100,6 +101,11 @@ export class SqliteTables implements Tables {
   get draftFiles() {
     this.made.draftFiles ??= draftFilesTable(this.db);
     return this.made.draftFiles;
+  }
+
+  get attachments() {
+    this.made.attachments ??= attachmentsTable(this.db);
+    return this.made.attachments;
   }
 
   get capabilities() {

@@ -5,9 +5,11 @@ import { type FormEvent, useState } from 'react';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { DropZone } from '../../../ui/attached-files.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useEditStage } from '../api/use-board-commands.ts';
 import { useFormDraft } from '../api/use-form-draft.ts';
+import { useFormFiles } from '../api/use-form-files.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { type FieldErrors, readStagePatch, stageFormOf } from '../model/stage-form.ts';
 import { FormEnd } from './form-end.tsx';
@@ -24,9 +26,14 @@ export function EditStageForm({ stageId }: { stageId: StageId }) {
 function Known({ stage }: { stage: StageView }) {
   const closeForm = useBoardUi((ui) => ui.closeForm);
   const { form, set, discard, isRestored } = useFormDraft(stage.id, () => stageFormOf(stage));
+  const files = useFormFiles(stage.id, stage.attachments);
   const [errors, setErrors] = useState<FieldErrors>({});
-  const end = () => {
+  const startOver = () => {
     discard();
+    files.discard();
+  };
+  const end = () => {
+    startOver();
     closeForm();
   };
   const edit = useEditStage(end);
@@ -34,41 +41,46 @@ function Known({ stage }: { stage: StageView }) {
   const submit = () => {
     const read = readStagePatch(form, session !== null);
     setErrors('errors' in read ? read.errors : {});
-    if ('patch' in read) edit.mutate({ stageId: stage.id, patch: read.patch });
+    if ('errors' in read || !files.areRead) return;
+    const changes = session === null ? files.changes() : {};
+    edit.mutate({ stageId: stage.id, patch: { ...read.patch, ...changes } });
   };
   const save = (event: FormEvent) => {
     event.preventDefault();
     submit();
   };
   return (
-    <form className={css.form} onSubmit={save} noValidate>
-      {session !== null && (
-        <Note>
-          It was started: its prompt, branch, model and dependencies stay. Send it a message, or change model and mode
-          on its page.
-        </Note>
-      )}
-      {stage.source !== null && session === null && (
-        <Note>Imported from {stage.source}. Importing it again brings it back to what that file says.</Note>
-      )}
-      {isRestored && <FormDraftNote discard={discard} />}
-      <StageFields
-        form={form}
-        set={set}
-        errors={errors}
-        stageId={stage.id}
-        startedPhases={session === null ? null : session.phaseIndex + 1}
-        submit={submit}
-      />
-      {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
-      <FormEnd>
-        <Button variant="default" onClick={end}>
-          Cancel
-        </Button>
-        <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>
-          Save
-        </Button>
-      </FormEnd>
-    </form>
+    <DropZone off={session !== null} add={files.add}>
+      <form className={css.form} onSubmit={save} noValidate>
+        {session !== null && (
+          <Note>
+            It was started: its prompt, branch, model and dependencies stay. Send it a message, or change model and mode
+            on its page.
+          </Note>
+        )}
+        {stage.source !== null && session === null && (
+          <Note>Imported from {stage.source}. Importing it again brings it back to what that file says.</Note>
+        )}
+        {(isRestored || files.isRestored) && <FormDraftNote discard={startOver} />}
+        <StageFields
+          form={form}
+          set={set}
+          errors={errors}
+          files={files}
+          stageId={stage.id}
+          startedPhases={session === null ? null : session.phaseIndex + 1}
+          submit={submit}
+        />
+        {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
+        <FormEnd>
+          <Button variant="default" onClick={end}>
+            Cancel
+          </Button>
+          <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>
+            Save
+          </Button>
+        </FormEnd>
+      </form>
+    </DropZone>
   );
 }

@@ -6,10 +6,12 @@ import { Link } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { DropZone } from '../../../ui/attached-files.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useCreateStage, useStartNew } from '../api/use-board-commands.ts';
 import { useFormDraft } from '../api/use-form-draft.ts';
+import { useFormFiles } from '../api/use-form-files.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { emptyStageForm, type FieldErrors, nextStageForm, readStageForm } from '../model/stage-form.ts';
 import { FormEnd } from './form-end.tsx';
@@ -22,6 +24,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
   const known = projects.find((project) => project.id === wantedProject) ?? projects[0];
   const closeForm = useBoardUi((ui) => ui.closeForm);
   const { form, set, discard, isRestored } = useFormDraft('new', () => emptyStageForm(known?.id ?? ''));
+  const files = useFormFiles('new');
   const [errors, setErrors] = useState<FieldErrors>({});
   const [another, setAnother] = useState(false);
   const [made, setMade] = useState<StageView | null>(null);
@@ -30,58 +33,72 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
   const canCommand = useCanCommand();
   const waits = useWaits(form.dependsOn);
 
+  const startOver = () => {
+    discard();
+    files.discard();
+  };
   const submit = (startsNow: boolean) => {
-    if (!canCommand || create.isPending || (startsNow && waits)) return;
+    if (!canCommand || create.isPending || !files.areRead || (startsNow && waits)) return;
     const read = readStageForm(form);
     setErrors('errors' in read ? read.errors : {});
     if ('errors' in read) return;
-    create.mutate(read.stage, {
-      onSuccess: ({ stage }) => {
-        if (startsNow) start.mutate(stage);
-        discard();
-        if (!another) return closeForm();
-        set(nextStageForm(form));
-        setMade(stage);
-        document.querySelector<HTMLElement>('[data-prompt]')?.focus();
+    create.mutate(
+      { ...read.stage, ...files.attachments() },
+      {
+        onSuccess: ({ stage }) => {
+          if (startsNow) start.mutate(stage);
+          startOver();
+          if (!another) return closeForm();
+          set(nextStageForm(form));
+          setMade(stage);
+          document.querySelector<HTMLElement>('[data-prompt]')?.focus();
+        },
       },
-    });
+    );
   };
   const add = (event: FormEvent) => {
     event.preventDefault();
     submit(false);
   };
   return (
-    <form className={css.form} onSubmit={add} noValidate>
-      {isRestored && made === null && <FormDraftNote discard={discard} />}
-      {made !== null && (
-        <p className={css.about} role="status">
-          Created <Link to={`/stages/${made.id}`}>{made.title}</Link> ({made.id}).
-        </p>
-      )}
-      <StageFields {...{ form, set, errors }} stageId={null} startedPhases={null} submit={() => submit(true)} />
-      {create.isError && <FailureNote>The stage was not created. {errorText(create.error)}</FailureNote>}
-      <FormEnd>
-        <Checkbox
-          className={css.first}
-          label="Create another"
-          checked={another}
-          onChange={(event) => setAnother(event.currentTarget.checked)}
+    <DropZone add={files.add}>
+      <form className={css.form} onSubmit={add} noValidate>
+        {(isRestored || files.isRestored) && made === null && <FormDraftNote discard={startOver} />}
+        {made !== null && (
+          <p className={css.about} role="status">
+            Created <Link to={`/stages/${made.id}`}>{made.title}</Link> ({made.id}).
+          </p>
+        )}
+        <StageFields
+          {...{ form, set, errors, files }}
+          stageId={null}
+          startedPhases={null}
+          submit={() => submit(true)}
         />
-        <Button type="submit" variant="default" disabled={!canCommand} loading={create.isPending}>
-          Add to board
-        </Button>
-        <Button
-          disabled={!canCommand || waits}
-          loading={create.isPending}
-          title={waits ? 'It waits for what it depends on' : undefined}
-          aria-keyshortcuts="Control+Enter"
-          rightSection={<KeyHint isOff={waits}>Ctrl ↵</KeyHint>}
-          onClick={() => submit(true)}
-        >
-          Start
-        </Button>
-      </FormEnd>
-    </form>
+        {create.isError && <FailureNote>The stage was not created. {errorText(create.error)}</FailureNote>}
+        <FormEnd>
+          <Checkbox
+            className={css.first}
+            label="Create another"
+            checked={another}
+            onChange={(event) => setAnother(event.currentTarget.checked)}
+          />
+          <Button type="submit" variant="default" disabled={!canCommand} loading={create.isPending}>
+            Add to board
+          </Button>
+          <Button
+            disabled={!canCommand || waits}
+            loading={create.isPending}
+            title={waits ? 'It waits for what it depends on' : undefined}
+            aria-keyshortcuts="Control+Enter"
+            rightSection={<KeyHint isOff={waits}>Ctrl ↵</KeyHint>}
+            onClick={() => submit(true)}
+          >
+            Start
+          </Button>
+        </FormEnd>
+      </form>
+    </DropZone>
   );
 }
 

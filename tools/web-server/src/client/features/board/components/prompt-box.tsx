@@ -1,15 +1,24 @@
-import { ProjectId } from '@callboard/contract';
+import { ProjectId, type StageId } from '@callboard/contract';
 import { Textarea } from '@mantine/core';
 import type { KeyboardEvent } from 'react';
 import { useSuggestions } from '../../../data/use-suggestions.ts';
+import { AttachButton, takeFiles } from '../../../ui/attached-files.tsx';
 import { CompletionList, useTextCompletion } from '../../../ui/text-completion.tsx';
+import type { FormFiles } from '../api/use-form-files.ts';
 import type { StageFormControl } from '../model/stage-form.ts';
 import css from './prompt-box.module.css';
+import { PromptFiles } from './prompt-files.tsx';
 
 const NO_PROJECT = ProjectId.parse('none');
 
-/** What Claude is told first, with completion of files and commands. */
-export function PromptBox({ form, set, errors, submit }: StageFormControl & { submit: () => void }) {
+interface PromptBoxProps extends StageFormControl {
+  stageId: StageId | null;
+  files: FormFiles;
+  submit: () => void;
+}
+
+/** What Claude is told first, with its files, and completion of paths and commands. */
+export function PromptBox({ form, set, errors, stageId, files, submit }: PromptBoxProps) {
   const project = ProjectId.safeParse(form.projectId);
   const completion = useTextCompletion({
     text: form.prompt,
@@ -33,6 +42,9 @@ export function PromptBox({ form, set, errors, submit }: StageFormControl & { su
         placeholder="What should Claude do?"
         description="The first message Claude gets. @ for files, / for commands"
         inputWrapperOrder={['label', 'input', 'description', 'error']}
+        rightSection={<AttachButton add={files.add} />}
+        rightSectionWidth={44}
+        rightSectionProps={{ className: css.attach }}
         autosize
         minRows={6}
         maxRows={18}
@@ -40,6 +52,7 @@ export function PromptBox({ form, set, errors, submit }: StageFormControl & { su
         error={errors.prompt}
         {...completion.field}
         onKeyDown={onKeyDown}
+        onPaste={(event) => takeFiles(event, event.clipboardData, files.add)}
         data-autofocus
         data-prompt
         required
@@ -47,6 +60,7 @@ export function PromptBox({ form, set, errors, submit }: StageFormControl & { su
       <div className={css.list}>
         <CompletionList {...completion.list} />
       </div>
+      <PromptFiles stageId={stageId} files={files} />
     </div>
   );
 }

@@ -2,6 +2,7 @@ import type { StageId } from '@callboard/contract';
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { mayBeCommand } from '../../../lib/slash-commands.ts';
 import { Note } from '../../../ui/note.tsx';
+import type { FormFiles } from '../api/use-form-files.ts';
 import type { StageFormControl } from '../model/stage-form.ts';
 import { titleProposal } from '../model/title-proposal.ts';
 import css from './forms.module.css';
@@ -14,17 +15,18 @@ interface StageFieldsProps extends StageFormControl {
   stageId: StageId | null;
   /** How many phases have begun; null for a stage that was not started, where everything can change. */
   startedPhases: number | null;
+  files: FormFiles;
   /** What `Ctrl+Enter` does. */
   submit: () => void;
 }
 
 /** The fields of a stage that can still change: the prompt first, everything else as chips with the defaults. */
-export function StageFields({ form, set, errors, stageId, startedPhases, submit }: StageFieldsProps) {
+export function StageFields({ form, set, errors, stageId, startedPhases, files, submit }: StageFieldsProps) {
   const part = { form, set, errors };
   const isOpen = startedPhases === null;
   return (
     <>
-      {isOpen && <PromptBox {...part} submit={submit} />}
+      {isOpen && <PromptBox {...part} {...{ stageId, files, submit }} />}
       {isOpen && mayBeCommand(form.prompt) && (
         <Checkbox
           label="Run as a command"

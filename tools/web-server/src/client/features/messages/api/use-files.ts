@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { draftOf, draftsQuery } from '../../../data/server-drafts.ts';
 import { useCommand } from '../../../data/use-command.ts';
 import { client, errorText } from '../../../lib/api-client.ts';
+import { type ReadFile, readFile } from '../../../lib/read-file.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
-import { type ReadFile, readFile } from '../model/read-file.ts';
 import { useUnsent } from '../model/unsent-store.ts';
 
 const NONE: readonly ReadFile[] = [];
@@ -71,7 +71,7 @@ export function useFiles(stageId: StageId) {
     problem,
     /** Whether no upload is pending. Files that were not accepted are reported in `problem` by then. */
     areUploaded: adding === 0 && uploading.length === 0,
-    add: (list: FileList) => void take([...list]),
+    add: (more: File[]) => void take(more),
     /** The files went with a message. The server will say so soon; this screen knows it already. */
     sent(fileIds: readonly string[]) {
       cache.setQueryData(draftsQuery(stageId).queryKey, (drafts) =>

@@ -1,16 +1,17 @@
 import { isActive, type SessionState, type StageId } from '@callboard/contract';
 import { Checkbox, Textarea } from '@mantine/core';
-import { type KeyboardEvent, type ReactNode, type SyntheticEvent, useId, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import { useSuggestions } from '../../../data/use-suggestions.ts';
 import { errorText } from '../../../lib/api-client.ts';
 import { mayBeCommand } from '../../../lib/slash-commands.ts';
+import { AttachButton, DropZone, takeFiles } from '../../../ui/attached-files.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { CompletionList, useTextCompletion } from '../../../ui/text-completion.tsx';
 import { useFiles } from '../api/use-files.ts';
 import { useMessageDraft } from '../api/use-message-draft.ts';
 import { useSending } from '../api/use-sending.ts';
 import { composerWords, modeOfKey } from '../model/composer-words.ts';
-import { AttachButton, AttachedFiles } from './attachments.tsx';
+import { AttachedFiles } from './attachments.tsx';
 import css from './messages.module.css';
 import { SendButton } from './send-button.tsx';
 
@@ -57,7 +58,7 @@ export function Composer({ stageId, state, isDone, isAlarmed, chips }: ComposerP
     sending.submit(mode);
   };
   return (
-    <DropZone isOff={!isStarted} add={files.add}>
+    <DropZone off={!isStarted} add={files.add}>
       {sending.error !== null && <FailureNote>Not sent. {errorText(sending.error)}</FailureNote>}
       {files.problem !== null && <FailureNote>{files.problem}</FailureNote>}
       <AttachedFiles stageId={stageId} kept={files.kept} uploading={files.uploading} />
@@ -95,30 +96,3 @@ export function Composer({ stageId, state, isDone, isAlarmed, chips }: ComposerP
 const CommandSwitch = ({ isOn, set }: { isOn: boolean; set: (isOn: boolean) => void }) => (
   <Checkbox size="xs" label="Run as a command" checked={isOn} onChange={(event) => set(event.currentTarget.checked)} />
 );
-
-interface DropZoneProps {
-  /** Whether dropped files are ignored. */
-  isOff: boolean;
-  add: (files: FileList) => void;
-  children: ReactNode;
-}
-
-function DropZone({ isOff, add, children }: DropZoneProps) {
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a place to drop files on; the button beside it does the same
-    <div
-      className={css.composer}
-      onDragOver={(event) => event.dataTransfer.types.includes('Files') && event.preventDefault()}
-      onDrop={(event) => takeFiles(event, event.dataTransfer, isOff ? null : add)}
-    >
-      {children}
-    </div>
-  );
-}
-
-/** Adds the files that were pasted or dropped. Without files the event keeps its default action. */
-function takeFiles(event: SyntheticEvent, { files }: DataTransfer, add: ((files: FileList) => void) | null): void {
-  if (files.length === 0) return;
-  event.preventDefault();
-  add?.(files);
-}

@@ -1,5 +1,5 @@
 import { create } from 'zustand';
-import type { ReadFile } from './read-file.ts';
+import type { ReadFile } from '../../../lib/read-file.ts';
 
 interface Unsent {
   /** By stage: the text in the message box that the server does not have yet. */

@@ -11,6 +11,7 @@ import { blockKey, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { Fold } from './fold.tsx';
 import { LongText } from './long-text.tsx';
+import { SentFiles } from './prompt-files.tsx';
 import { SettingsActions } from './settings-actions.tsx';
 import { ThoughtFold } from './thought-fold.tsx';
 import { LookupsCard, StepsCard, ToolCard } from './tool-card.tsx';
@@ -115,9 +116,7 @@ function UserText({ entry, isStep }: { entry: Entry<'user'>; isStep: boolean }) 
         <LongText id={`user:${entry.stageId}:${entry.index}`} text={entry.text}>
           {(shown) => <div>{shown}</div>}
         </LongText>
-        {entry.attachments.length > 0 && (
-          <div className={css.attached}>With {entry.attachments.map((file) => file.name).join(', ')}</div>
-        )}
+        {entry.attachments.length > 0 && <SentFiles entry={entry} />}
       </div>
     </Said>
   );

@@ -5,6 +5,7 @@ import { shellQuote } from '../../../lib/paths.ts';
 import { modeWords } from '../../../lib/permission-modes.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { CopyLine } from '../../../ui/copy-line.tsx';
+import { PromptFiles } from './prompt-files.tsx';
 import { SessionSwitches } from './session-switches.tsx';
 import css from './stage-head.module.css';
 import { SandboxOf } from './stage-sandbox.tsx';
@@ -67,6 +68,7 @@ export function StageDetails({ stage }: { stage: StageView }) {
         {stage.source !== null && <Row name="Imported from">{stage.source}</Row>}
         <Row name="Prompt">
           <span className={css.prompt}>{stage.prompt}</span>
+          <PromptFiles stage={stage} />
         </Row>
       </dl>
     </section>

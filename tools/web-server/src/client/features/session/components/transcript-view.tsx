@@ -21,6 +21,7 @@ import { ActivityLine, hasActivity } from './activity-line.tsx';
 import { FindBar } from './find-bar.tsx';
 import { ItemView } from './item-view.tsx';
 import { LiveThought, TextRow } from './live-rows.tsx';
+import { PromptFiles } from './prompt-files.tsx';
 import head from './stage-head.module.css';
 import css from './transcript.module.css';
 import { type TranscriptParts, TranscriptPartsProvider } from './transcript-context.tsx';
@@ -184,6 +185,7 @@ export function NotStarted({ stage }: { stage: StageView }) {
       <div className={head.readyInner}>
         <h2 className={head.sub}>Prompt</h2>
         <Markdown text={stage.prompt} />
+        <PromptFiles stage={stage} />
       </div>
     </div>
   );

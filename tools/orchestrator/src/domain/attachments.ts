@@ -1,0 +1,48 @@
+import { type AttachedFile, type Attachment, filesProblem, type Stage, type StageId } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Tx } from '../store/store.ts';
+
+/** Returns what everyone sees of a stored file. */
+export const describeFile = (fileId: string, { name, mediaType, dataBase64 }: Attachment): AttachedFile => ({
+  fileId,
+  name,
+  mediaType,
+  size: Buffer.byteLength(dataBase64, 'base64'),
+});
+
+/** How the files of a stage's first message change. */
+interface AttachmentChange {
+  /** All files afterwards, in order. */
+  files: AttachedFile[];
+  added: { fileId: string; content: Attachment }[];
+  removed: string[];
+}
+
+/**
+ * Returns the change after which a stage has exactly the files `keep` of those it has, and then the files `more`.
+ * @throws Rejection `unknown_file`, `too_many_files`
+ */
+export function planAttachments(
+  tx: Pick<Tx, 'newWireId'>,
+  { id, attachments }: Pick<Stage, 'id' | 'attachments'>,
+  { keep, more }: { keep: readonly string[]; more: readonly Attachment[] },
+): AttachmentChange {
+  const kept = [...new Set(keep)].map((fileId) => {
+    const file = attachments.find((one) => one.fileId === fileId);
+    if (file === undefined)
+      throw new Rejection('unknown_file', `${id} has no file ${fileId}. It may have been removed.`);
+    return file;
+  });
+  const added = more.map((content) => ({ fileId: tx.newWireId(), content }));
+  const described = added.map(({ fileId, content }) => describeFile(fileId, content));
+  const problem = filesProblem(kept, described);
+  if (problem !== null) throw new Rejection('too_many_files', problem);
+  const removed = attachments.filter((file) => !kept.includes(file)).map(({ fileId }) => fileId);
+  return { files: [...kept, ...described], added, removed };
+}
+
+/** Stores the contents of the files of a stage that is stored already. */
+export async function storeAttachments(tx: Tx, stageId: StageId, { added, removed }: AttachmentChange): Promise<void> {
+  for (const fileId of removed) await tx.attachments.remove(stageId, fileId);
+  for (const { fileId, content } of added) await tx.attachments.insert(stageId, fileId, content);
+}
