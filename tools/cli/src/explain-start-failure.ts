@@ -1,5 +1,7 @@
 import { authority, isCallboard } from './board-address.ts';
+import { shellQuoted } from './command-line/shell-quote.ts';
 import { CliError, ServerStartError, UsageError } from './errors.ts';
+import { otherPorts } from './explain-running.ts';
 import type { StartOptions } from './start-options.ts';
 
 /** Returns an error that tells the person who started Callboard why a server cannot start; any other error as it is. */
@@ -27,12 +29,13 @@ export async function explainStartFailure(error: unknown, options: StartOptions)
 }
 
 /** If another Callboard has the port, names it and suggests both ports for this one. */
-async function explainPortInUse(reason: string, { host, port, orchestratorPort }: StartOptions): Promise<string> {
+async function explainPortInUse(reason: string, options: StartOptions): Promise<string> {
+  const { host, port, dataDir } = options;
   if (port === 0 || !(await isCallboard(host, port))) return reason;
-  const step = Math.max(port, orchestratorPort) < 65_000 ? 100 : -100;
-  const others = `--port ${port + step} --orchestrator-port ${orchestratorPort === 0 ? 0 : orchestratorPort + step}`;
-  return (
-    `another Callboard, on another data directory, has port ${port} (http://${authority(host, port)}). ` +
-    `Use that one, or start this one with ${others}.`
-  );
+  return [
+    `another Callboard, on another data directory, has port ${port}, so this one did not start.`,
+    `  To open it:  http://${authority(host, port)}`,
+    '  To stop it:  press Ctrl-C in its terminal',
+    `  To run this one beside it:  npx callboard start --data-dir ${shellQuoted(dataDir)} ${otherPorts(options)}`,
+  ].join('\n');
 }

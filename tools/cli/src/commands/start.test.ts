@@ -87,14 +87,20 @@ it('leaves no process behind when it is killed, and lets the next one take over'
   expect(await next.ended).toBe(0);
 });
 
-it('refuses to run twice on one data directory, and names the first', async () => {
+it('refuses to run twice on one data directory, and says how to open, stop and avoid the first', async () => {
   const dataDir = await temporaryFolder();
   const first = startOn(dataDir);
   const port = await boardPort(first);
   const second = startOn(dataDir);
   expect(await second.ended).toBe(1);
   expect(second.stdout()).toBe('');
-  expect(second.stderr()).toContain(`already runs on ${dataDir}: process ${first.pid}, port ${port}.`);
+  const words = second.stderr();
+  expect(words).toContain(
+    `callboard: Callboard already runs on ${dataDir} (process ${first.pid}), so this one did not start.`,
+  );
+  expect(words).toMatch(new RegExp(`To open it: {2}http://127\\.0\\.0\\.1:${port}/login\\?code=\\S+\n`));
+  expect(words).toContain(`To stop it:  kill ${first.pid} `);
+  expect(words).toContain(`npx callboard start --data-dir ${dataDir}-2 --port ${port + 100} --orchestrator-port 0`);
   first.child.kill('SIGTERM');
   await first.ended;
 });
@@ -131,9 +137,10 @@ it('names the other Callboard that has the port, and ports for this one', async 
   const env = { ORCHESTRATOR: 'refusing-server.ts', REFUSAL: 'port_in_use: Port 3101 is in use.' };
   const program = startOn(await temporaryFolder(), env, ['--port', String(address.port)]);
   expect(await program.ended).toBe(1);
-  const words = `another Callboard, on another data directory, has port ${address.port} (http://127.0.0.1:${address.port})`;
+  const words = `another Callboard, on another data directory, has port ${address.port}, so this one did not start.`;
   expect(program.stderr()).toContain(words);
-  expect(program.stderr()).toMatch(/start this one with --port \d+ --orchestrator-port 0\.\n$/);
+  expect(program.stderr()).toContain(`To open it:  http://127.0.0.1:${address.port}\n`);
+  expect(program.stderr()).toMatch(/npx callboard start --data-dir \S+ --port \d+ --orchestrator-port 0\n$/);
   other.closeAllConnections();
   other.close();
   await once(other, 'close');

@@ -4,6 +4,7 @@ import { dataDirSuffix } from '../command-line/data-dir.ts';
 import { explainFolderError, makeFolder } from '../data-folder.ts';
 import type { Edges } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
+import { explainRunning } from '../explain-running.ts';
 import { explainStartFailure } from '../explain-start-failure.ts';
 import { offerLoginLinks } from '../login-links.ts';
 import { createProgress } from '../progress.ts';
@@ -84,11 +85,7 @@ async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorL
     return await acquireSupervisorLock(options.dataDir, options.port, edges.now());
   } catch (error) {
     if (error instanceof AlreadyHeld) {
-      const { pid, port } = error.holder;
-      throw new CliError(
-        `Callboard already runs on ${options.dataDir}: process ${pid}, ${port === 0 ? 'still starting' : `port ${port}`}. ` +
-          'Stop that one first, or give this one its own --data-dir.',
-      );
+      throw new CliError(await explainRunning(error.holder, options, edges));
     }
     if (systemCode(error) === undefined) throw error;
     throw new UsageError(`--data-dir: ${options.dataDir} cannot be used: ${explainFolderError(error)}.`);

@@ -61,10 +61,10 @@ async function answer(socket: Socket, createLink: () => Promise<string>): Promis
  * Asks the supervisor of a data directory for a new login link.
  * @throws CliError if none answers, or it could not make one
  */
-export async function askForLink(dataDir: string): Promise<string> {
+export async function askForLink(dataDir: string, timeoutMs = TIMEOUT_MS): Promise<string> {
   const text = await withShortPath(runFolder(dataDir), async (path) => {
     const socket = connect(path);
-    const late = setTimeout(() => socket.destroy(new Error('it did not answer')), TIMEOUT_MS);
+    const late = setTimeout(() => socket.destroy(new Error('it did not answer')), timeoutMs);
     try {
       socket.write(`${JSON.stringify({ type: 'create-link' } satisfies z.infer<typeof Question>)}\n`);
       return await readLine(socket);

@@ -53,7 +53,7 @@ async function lockDataDir(dataDir: string, port: number, edges: Pick<Edges, 'no
       });
     }
     if (!(error instanceof AlreadyHeld)) throw error;
-    const message = `Another Callboard (process ${error.holder.pid}) works on ${dataDir}. Stop it first, or use another --data-dir.`;
+    const message = `Another Callboard (process ${error.holder.pid}) uses ${dataDir}. Stop it (kill ${error.holder.pid}), or use another folder (--data-dir).`;
     throw new OperationalError('data_dir_in_use', message, { cause: error });
   }
 }
