@@ -3,8 +3,8 @@ import { it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
 import { apiOf } from '../support/scene.ts';
-import { type FrameWork, recordFrames } from './frames.ts';
-import { type Figure, report } from './results.ts';
+import { frameFigures, recordFrames } from './frames.ts';
+import { report } from './results.ts';
 
 const ROWS = 500;
 const CHANGES = 100;
@@ -26,7 +26,7 @@ it('measures the frames of a board of 500 stages beside an empty one', { timeout
       await sleep(16);
     }
   };
-  const empty = await recordFrames(page, wheel);
+  const empty = await recordFrames('empty board', page, wheel);
 
   const api = apiOf(origin);
   const ids: string[] = [];
@@ -40,30 +40,21 @@ it('measures the frames of a board of 500 stages beside an empty one', { timeout
   await page.reload();
   await page.getByRole('region', { name: 'Ready' }).getByText('Stage number', { exact: false }).first().waitFor();
   const openMs = performance.now() - begun;
-  const scrolling = await recordFrames(page, wheel);
-  const changing = await recordFrames(page, async () => {
+  const scrolling = await recordFrames('board scrolled', page, wheel);
+  const changing = await recordFrames('board changed', page, async () => {
     for (let n = 0; n < CHANGES; n += 1) {
       await api.patch(`/api/stages/${ids[(n * 37) % ROWS]}`, { title: `Stage renamed ${n}` });
       await sleep(20);
     }
   });
-  const typing = await recordFrames(page, async () => {
+  const typing = await recordFrames('board filtered', page, async () => {
     await page.keyboard.press('/');
     await page.keyboard.type(last, { delay: 40 });
   });
   report('board', [
     { name: `a board of ${ROWS} rows opens`, value: openMs, unit: 'ms' },
-    ...figuresOf(`scrolling ${ROWS} rows`, scrolling, empty),
-    ...figuresOf(`${CHANGES} changes of ${ROWS} rows`, changing, empty),
-    ...figuresOf(`filtering ${ROWS} rows`, typing, empty),
+    ...frameFigures(`scrolling ${ROWS} rows`, scrolling, empty),
+    ...frameFigures(`${CHANGES} changes of ${ROWS} rows`, changing, empty),
+    ...frameFigures(`filtering ${ROWS} rows`, typing, empty),
   ]);
 });
-
-function figuresOf(what: string, { p95Ms, longTasks, longestTaskMs }: FrameWork, empty: FrameWork): Figure[] {
-  const baseline = `an empty board ${empty.p95Ms.toFixed(1)} ms`;
-  return [
-    { name: `${what}: work for a frame, p95`, value: p95Ms, unit: 'ms', baseline, atMost: 8 },
-    { name: `${what}: tasks over 50 ms`, value: longTasks, unit: '', atMost: 0 },
-    { name: `${what}: longest task`, value: longestTaskMs, unit: 'ms' },
-  ];
-}

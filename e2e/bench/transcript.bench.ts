@@ -6,7 +6,9 @@ import { install } from '../support/callboard.ts';
 import { lengthenTranscript } from '../support/long-transcript.ts';
 import { messageBox } from '../support/open-stage.ts';
 import { apiOf } from '../support/scene.ts';
+import { frameFigures, recordFrames } from './frames.ts';
 import { figures } from './measure.ts';
+import { type Figure, report } from './results.ts';
 
 const SHORT = 300;
 const LONG = 50_000;
@@ -40,23 +42,42 @@ it('measures a transcript of 50,000 entries beside one of 300', async () => {
     await devtools.send('HeapProfiler.collectGarbage');
     return (await devtools.send('Runtime.getHeapUsage')).usedSize / 1e6;
   };
-  const columns = [
-    await measure(page, `${origin}/stages/${short}`, heapMb),
-    await measure(page, `${origin}/stages/${long}`, heapMb),
-  ];
-  const [a, b] = columns;
-  const rows = Object.keys(a ?? {}).map((name) => {
-    const [of300, of50000] = [a?.[name] ?? Number.NaN, b?.[name] ?? Number.NaN];
-    return [
-      name,
-      { '300 entries': of300.toFixed(1), '50,000 entries': of50000.toFixed(1), ratio: (of50000 / of300).toFixed(2) },
-    ];
+  const empty = await recordFrames('empty page', page, () => page.waitForTimeout(2_000));
+  const a = await measure(page, { origin, stageId: short, title: 'Short', heapMb });
+  const b = await measure(page, { origin, stageId: long, title: 'Long', heapMb });
+  const goals: Record<string, number> = { [OPENED]: 300, [HEAP_OPENED]: 100, [HEAP_ALL]: 100 };
+  const compared = Object.entries(b).map(([name, value]): Figure => {
+    const unit = name.startsWith('heap') ? 'MB' : name.startsWith('elements') ? 'elements' : 'ms';
+    const atMost = goals[name];
+    const baseline = `300 entries ${(a[name] ?? Number.NaN).toFixed(1)}`;
+    return { name, value, unit, baseline, ...(atMost !== undefined && { atMost }) };
   });
-  console.table(Object.fromEntries(rows));
+  const scrolling = await recordFrames('long transcript scrolled', page, () => scroll(page));
+  report('transcript', [...compared, ...frameFigures('scrolling 50,000 entries', scrolling, empty)]);
 });
 
+async function scroll(page: Page): Promise<void> {
+  await page.getByRole('region', { name: 'Transcript' }).hover();
+  for (let step = 0; step < 60; step += 1) {
+    await page.mouse.wheel(0, -400);
+    await page.waitForTimeout(30);
+  }
+}
+
+const OPENED = 'a row of the board is clicked -> last entry drawn';
+const HEAP_OPENED = 'heap when opened';
+const HEAP_ALL = 'heap with all loaded';
+
+interface Place {
+  origin: string;
+  stageId: string;
+  title: string;
+  heapMb: () => Promise<number>;
+}
+
 /** Medians in milliseconds, the number of elements in the page, and the heap in megabytes. */
-async function measure(page: Page, url: string, heapMb: () => Promise<number>): Promise<Record<string, number>> {
+async function measure(page: Page, { origin, stageId, title, heapMb }: Place): Promise<Record<string, number>> {
+  const url = `${origin}/stages/${stageId}`;
   const timed = async (act: () => Promise<void>, shown: () => Promise<void>) => {
     const begun = performance.now();
     await act();
@@ -65,9 +86,14 @@ async function measure(page: Page, url: string, heapMb: () => Promise<number>): 
   };
   const box = page.getByRole('region', { name: 'Transcript' });
   const atEnd = () => page.getByText(LAST).waitFor();
+  const navigated: number[] = [];
   const opened: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1)
-    opened.push(await timed(async () => void (await page.goto(url)), atEnd));
+    navigated.push(await timed(async () => void (await page.goto(url)), atEnd));
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await page.goto(origin);
+    opened.push(await openFromBoard(page, title));
+  }
   const elements = await page.locator('*').count();
   const heapAtOpen = await heapMb();
 
@@ -91,13 +117,34 @@ async function measure(page: Page, url: string, heapMb: () => Promise<number>): 
     () => page.getByText('A new answer.').waitFor(),
   );
   return {
-    'navigation -> last entry shown (ms)': figures(opened).medianMs,
+    [OPENED]: figures(opened).medianMs,
+    'navigation -> last entry drawn': figures(navigated).medianMs,
     'elements in the page': elements,
-    'heap when opened (MB)': heapAtOpen,
-    'Home -> first entry shown, all loaded (ms)': toStart,
-    'to the middle (ms)': figures(toMiddle).medianMs,
-    'End -> last entry shown (ms)': figures(toEnd).medianMs,
-    'heap with all loaded (MB)': heapOfAll,
-    'message sent -> answer shown (ms)': answered,
+    [HEAP_OPENED]: heapAtOpen,
+    'Home -> first entry shown, all loaded': toStart,
+    'to the middle': figures(toMiddle).medianMs,
+    'End -> last entry shown': figures(toEnd).medianMs,
+    [HEAP_ALL]: heapOfAll,
+    'message sent -> answer shown': answered,
   };
+}
+
+/** Clicks the stage's row and measures, in the page, until its last entry was drawn. */
+async function openFromBoard(page: Page, title: string): Promise<number> {
+  await page.getByRole('link', { name: title, exact: true }).waitFor();
+  return page.evaluate(
+    ([title, last]) =>
+      new Promise<number>((resolve) => {
+        const link = [...document.querySelectorAll<HTMLElement>('[data-card]')].find((a) => a.textContent === title);
+        const begun = performance.now();
+        link?.click();
+        const look = () => {
+          const rows = document.querySelectorAll('[aria-label="Transcript"] [data-index]');
+          if (![...rows].some((row) => row.textContent?.includes(last))) return void requestAnimationFrame(look);
+          requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begun))); // after the paint
+        };
+        look();
+      }),
+    [title, LAST] as const,
+  );
 }

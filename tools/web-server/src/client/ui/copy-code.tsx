@@ -1,5 +1,5 @@
-import { ActionIcon } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
+import clsx from 'clsx';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import css from './copy-code.module.css';
 
@@ -25,7 +25,7 @@ interface CopyButtonProps {
   className?: string | undefined;
 }
 
-/** Copies a text that is read when it is pressed. */
+/** Copies a text that is read when it is pressed. A plain button: every row of a transcript has one. */
 export function CopyButton({ label, read, className }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -39,16 +39,14 @@ export function CopyButton({ label, read, className }: CopyButtonProps) {
       () => setCopied(false),
     );
   return (
-    <ActionIcon
-      className={className}
-      variant="subtle"
-      color="gray"
-      size={28}
+    <button
+      type="button"
+      className={clsx(css.button, className)}
       aria-label={isCopied ? 'Copied' : label}
       title={isCopied ? 'Copied' : label}
       onClick={() => void copy()}
     >
       {isCopied ? <IconCheck size={16} /> : <IconCopy size={16} />}
-    </ActionIcon>
+    </button>
   );
 }

@@ -1,5 +1,5 @@
 import type { StageId, TranscriptEntry } from '@callboard/contract';
-import { useDeferredValue } from 'react';
+import { memo } from 'react';
 import { type LiveBlock, useLiveText } from '../../../stream/stream-context.tsx';
 import { useOpen } from '../model/session-ui.ts';
 import { blockKey } from '../model/transcript-items.ts';
@@ -14,12 +14,10 @@ interface TextRowProps {
 }
 
 /** A text of Claude's, from its first word on: once it is stored, what is on screen stays. */
-export function TextRow({ stageId, blockId, entry }: TextRowProps) {
+export const TextRow = memo(function TextRow({ stageId, blockId, entry }: TextRowProps) {
   const live = useLiveText(stageId, blockId);
-  // A chunk never delays a key or a scroll.
-  const text = useDeferredValue(entry?.text ?? live);
-  return <ClaudeText text={text} at={entry?.at ?? null} isLive={entry === null} />;
-}
+  return <ClaudeText text={entry?.text ?? live} at={entry?.at ?? null} isLive={entry === null} />;
+});
 
 /** A thought that is being written. */
 export function LiveThought({ stageId, block }: { stageId: StageId; block: LiveBlock }) {

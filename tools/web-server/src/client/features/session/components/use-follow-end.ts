@@ -15,6 +15,8 @@ interface FollowOptions {
   isFollowing: boolean;
   setFollowing: (isFollowing: boolean) => void;
   hasRows: boolean;
+  /** Whether a request's form may be in the list. */
+  hasForms: boolean;
   /** The height of all rows. */
   size: number;
   scrollToEnd: () => void;
@@ -27,7 +29,7 @@ interface FollowOptions {
  * downwards and moves nothing.
  */
 export function useFollowEnd(box: RefObject<HTMLElement | null>, options: FollowOptions): { letGo: () => void } {
-  const { isFollowing, setFollowing, hasRows, size } = options;
+  const { isFollowing, setFollowing, hasRows, hasForms, size } = options;
   /** The form that is shown from its top. */
   const held = useRef<string | null>(null);
   const seen = useRef(new Set<string>());
@@ -35,7 +37,7 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
   const follow = useEffectEvent(() => {
     const element = box.current;
     if (!isFollowing || !hasRows || element === null) return;
-    const form = formToHold(element, held.current, seen.current);
+    const form = hasForms ? formToHold(element, held.current, seen.current) : null;
     held.current = form?.requestId ?? null;
     if (form === null) options.scrollToEnd();
     else options.scrollToOffset(form.top);
@@ -61,7 +63,8 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
     const element = box.current;
     if (element === null) return;
     let top = element.scrollTop;
-    const onScroll = () => {
+    const onScroll = (event: Event) => {
+      if (event.target !== element) return; // code that scrolls in its own box
       const isNear = isNearEnd(element);
       // Growth below the reader is no scroll of theirs, and neither is the jump to the top of a form.
       if (held.current === null && (isNear || element.scrollTop < top)) setFollowing(isNear);
@@ -74,12 +77,13 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
     };
     const open = (event: Event) => opened(event);
     observer.observe(element);
-    element.addEventListener('scroll', onScroll, { passive: true });
+    // Before the list draws for the new place: reading the place afterwards would lay the page out twice.
+    element.addEventListener('scroll', onScroll, { passive: true, capture: true });
     element.addEventListener('click', open, { capture: true });
     for (const type of TOUCHES) element.addEventListener(type, touch, { passive: true });
     return () => {
       observer.disconnect();
-      element.removeEventListener('scroll', onScroll);
+      element.removeEventListener('scroll', onScroll, { capture: true });
       element.removeEventListener('click', open, { capture: true });
       for (const type of TOUCHES) element.removeEventListener(type, touch);
     };

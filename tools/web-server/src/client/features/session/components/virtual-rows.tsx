@@ -119,6 +119,7 @@ function useRowScrolling(
     isFollowing,
     setFollowing,
     hasRows: rows.count > 0,
+    hasForms: kept.length > 0,
     size: virtualizer.getTotalSize(),
     scrollToEnd: () => virtualizer.scrollToEnd(),
     scrollToOffset: (offset) => virtualizer.scrollToOffset(offset),
