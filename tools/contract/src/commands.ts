@@ -10,7 +10,7 @@ import { GitSettingsBody } from './git-settings.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { loginCommands } from './login-commands.ts';
 import { LoopDelay } from './loop-delay.ts';
-import { CompleteBody, Completion } from './merges.ts';
+import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { Later, Me, MePatch } from './people.ts';
 import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
@@ -153,7 +153,7 @@ export const commands = {
   /** Moves a done stage back to Review. A message to the stage does the same, and is delivered. */
   reopen_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   /** Returns what completing the stage would merge now, and whether its last completion can be taken back. Changes nothing. */
-  get_completion: { time: 'slow', input: z.object(onStage), reply: z.object({ completion: Completion }) },
+  get_completion: { time: 'slow', input: CompletionQuery.extend(onStage), reply: z.object({ completion: Completion }) },
   /** Marks the stage done; on request commits and merges its work first. */
   complete_stage: { time: 'slow', input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
   /** Takes the last completion back. A merge only while its branch still stands at it, it was not pushed, and the main checkout is clean. */

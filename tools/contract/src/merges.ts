@@ -1,9 +1,17 @@
 import { z } from 'zod';
 import { ObjectId, SeenDiff } from './diff.ts';
 
+/** How the work comes into the branch: with a merge commit, as a single commit, or as copies of its commits on top. */
+export const MergeMethod = z.enum(['merge', 'squash', 'rebase']);
+export type MergeMethod = z.infer<typeof MergeMethod>;
+
 /** Where the work of a done stage went. */
 export const StageMerge = z.object({
-  /** The commit of `into` that brought the work in: a merge commit, or the branch's own if `into` had it already. */
+  method: MergeMethod.default('merge'),
+  /**
+   * The commit of `into` that brought the work in: a merge commit, the squashed one, or the newest of the rebased ones. If `into`
+   * had the work already, a commit that has it.
+   */
   commit: ObjectId,
   /** The branch that the main checkout was on. */
   into: z.string(),
@@ -19,38 +27,41 @@ export const StageMerge = z.object({
 });
 export type StageMerge = z.infer<typeof StageMerge>;
 
-/** How the work comes into the branch. */
-const MergeMethod = z.enum(['merge', 'squash', 'rebase']);
+const CommitMessage = z.string().trim().min(1, 'is empty').max(20_000, 'is longer than 20,000 characters');
 
 /** Takes uncommitted work along: commits everything in the worktree that git does not ignore. */
-export const CommitOrder = z.strictObject({
-  message: z.string().trim().min(1, 'is empty').max(20_000, 'is longer than 20,000 characters'),
-});
+export const CommitOrder = z.strictObject({ message: CommitMessage });
 export type CommitOrder = z.infer<typeof CommitOrder>;
 
 /**
- * With `merge`, merges the stage's branch into the branch that the repository's main checkout is on; also for a stage that is
- * done and was not merged. With `commit`, commits everything uncommitted on the stage's branch first. With `head` and `tree`
+ * With `merge`, brings the stage's branch into the branch that the repository's main checkout is on; also for a stage that is
+ * done and was not merged. `true` means `merge`. With `commit`, commits everything uncommitted on the stage's branch first. With `head` and `tree`
  * from the diff, does so only if the worktree still matches them.
  */
 export const CompleteBody = z.strictObject({
   merge: z.union([z.boolean(), MergeMethod]).optional(),
   commit: CommitOrder.optional(),
+  /** The message of the commit that a squash makes; by default one drafted from the stage's title and its commits. */
+  message: CommitMessage.optional(),
   ...SeenDiff.shape,
 });
+
+/** The way of merging that a preview is about; by default a merge commit. */
+export const CompletionQuery = z.strictObject({ method: MergeMethod.optional() });
 
 /** How many uncommitted files a plan names. */
 export const NAMED_UNCOMMITTED = 20;
 
 /** What a merge of a stage would do now, uncommitted work included. */
 export const MergePlan = z.object({
+  method: MergeMethod.default('merge'),
   branch: z.string(),
   /** As in the diff. */
   head: ObjectId,
   tree: ObjectId,
   /** The branch that the main checkout is on; null if it is on none. */
   into: z.string().nullable(),
-  /** How many commits of the branch `into` lacks. */
+  /** How many commits of the branch `into` lacks; with a rebase, how many it would get. */
   commits: z.int().nonnegative(),
   /** How many files the merge would bring in, committed or not. */
   files: z.int().nonnegative(),
@@ -59,6 +70,10 @@ export const MergePlan = z.object({
   uncommittedCount: z.int().nonnegative(),
   /** The files in which it would conflict. */
   conflicts: z.array(z.string()),
+  /** The first commit whose changes conflict, if they are applied one by one. */
+  stoppedAt: z.object({ commit: ObjectId, subject: z.string() }).nullable().default(null),
+  /** The drafted message of the commit that a squash would make. */
+  message: z.string().nullable().default(null),
   /** Why nothing can be merged at the moment, apart from conflicts; null if it can. */
   refusal: z.string().nullable(),
 });

@@ -8,7 +8,16 @@ export const Column = z.enum(['backlog', 'ready', 'running', 'needs-you', 'revie
 export type Column = z.infer<typeof Column>;
 
 /** A stage's own checkout: absolute path, its branch, and the commit it was made from. */
-export const Worktree = z.object({ path: z.string(), branch: z.string(), base: z.string() });
+export const Worktree = z.object({
+  path: z.string(),
+  branch: z.string(),
+  base: z.string(),
+  /**
+   * How its work was squashed or rebased, oldest first, also after the stage was reopened: the branch's history does not tell.
+   * A completion that was taken back is left out.
+   */
+  merges: z.array(StageMerge).optional(),
+});
 export type Worktree = z.infer<typeof Worktree>;
 
 /** 0 is the most urgent. */

@@ -2,6 +2,7 @@ import {
   type CommandInput,
   type Completion,
   isActive,
+  type MergeMethod,
   type Project,
   type Stage,
   type StageId,
@@ -42,7 +43,7 @@ export interface StageCompletion {
   /** Takes the last completion back. @throws Rejection `not_done`; `undo_refused` if its merge has to stay */
   undo(stageId: StageId, actor: string): Promise<void>;
   /** Returns what completing would merge now, and whether the last completion can be taken back. Changes nothing. */
-  preview(stageId: StageId): Promise<Completion>;
+  preview(stageId: StageId, method?: MergeMethod): Promise<Completion>;
   /** Stores what became of merges that a crash interrupted. Does not wait for those whose git still runs. */
   settleInterrupted(): Promise<void>;
   stop(): Promise<void>;
@@ -81,10 +82,11 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
         await endings.undone(stageId, actor);
       }),
 
-    async preview(stageId) {
+    async preview(stageId, method = 'merge') {
       const { stage, project } = await find(stageId);
-      const { worktree, merged, completedAt } = stage;
-      const plan = worktree === null ? null : await orNull(worktrees.planMerge(project, worktree));
+      const { worktree, merged, completedAt, title } = stage;
+      const idea = { method, title };
+      const plan = worktree === null ? null : await orNull(worktrees.planMerge(project, worktree, idea));
       if (completedAt === null) return { plan, undo: null };
       return { plan, undo: { refusal: merged === null ? null : await worktrees.undoRefusal(project, merged) } };
     },
@@ -136,10 +138,6 @@ async function complete(parts: StageCompletionParts, order: Order): Promise<void
   const { store, endIfIdle, endings } = parts;
   const { stage, input, actor } = order;
   const { stageId, merge = false } = input;
-  if (merge === 'squash' || merge === 'rebase') {
-    const message = `A ${merge} is not supported yet, so nothing was merged. Use a merge commit.`;
-    throw new Rejection('merge_refused', message);
-  }
   requireOpen(stage, merge !== false);
   await requirePossible(parts, order);
   if ((await store.read.sessions.find(stageId))?.state === 'idle') {
@@ -168,19 +166,26 @@ async function requirePossible({ store, worktrees }: StageCompletionParts, order
   if (worktree === null || (session !== null && isActive(session.state))) return;
   const seen = { ...(head && { head }), ...(tree && { tree }) };
   if (merge !== false)
-    await worktrees.requireMergeable(project, worktree, { ...seen, takesUncommitted: commit !== undefined });
+    await worktrees.requireMergeable(project, worktree, {
+      ...seen,
+      method: methodOf(merge),
+      takesUncommitted: commit !== undefined,
+    });
   if (commit !== undefined) await worktrees.requireCommittable(project, worktree, seen);
 }
 
 /** Commits and merges what was ordered. @returns what was merged; null if nothing was */
 async function bringIn({ worktrees, intents }: StageCompletionParts, order: Order): Promise<Merged | null> {
   const { stage, project, input, actor } = order;
-  const { stageId, merge = false, commit, head, tree } = input;
-  const { worktree } = stage;
+  const { stageId, merge = false, commit, message, head, tree } = input;
+  const { worktree, title } = stage;
   if (worktree === null) return null;
   let seen = { ...(head && { head }), ...(tree && { tree }) };
   if (commit !== undefined) seen = { ...seen, head: await worktrees.commit(project, worktree, { ...commit, ...seen }) };
   if (merge === false) return null;
   const mayBegin = (planned: Merged) => intents.begin(stageId, 'merge', planned, actor);
-  return orDrop(intents, stageId, worktrees.merge(project, worktree, { ...seen, mayBegin }));
+  const way = { method: methodOf(merge), title, ...(message && { message }) };
+  return orDrop(intents, stageId, worktrees.merge(project, worktree, { ...seen, ...way, mayBegin }));
 }
+
+const methodOf = (merge: true | MergeMethod): MergeMethod => (merge === true ? 'merge' : merge);

@@ -1,4 +1,4 @@
-import type { Stage, StageId, StageMerge } from '@callboard/contract';
+import type { MergeMethod, Stage, StageId, StageMerge, Worktree } from '@callboard/contract';
 import { changeSession } from '../domain/change-session.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { addNotice } from '../domain/session-change.ts';
@@ -29,14 +29,13 @@ export function createStageEndings({ store }: { store: Store }): StageEndings {
         const stage = await requireStage(tx, stageId);
         if (merged === null) await requireCompletable(tx, stage);
         else await addMergeNotice(tx, stageId, merged, actor);
+        const kept = merged === null ? null : { ...merged, at: tx.now };
+        const worktree = withMerge(stage.worktree, kept);
         // A message has started it again meanwhile.
-        if ((await tx.sessions.find(stageId))?.launchId != null) return false;
-        await save(tx, {
-          ...stage,
-          completedAt: stage.completedAt ?? tx.now,
-          merged: merged === null ? null : { ...merged, at: tx.now },
-        });
-        return true;
+        const isDone = (await tx.sessions.find(stageId))?.launchId == null;
+        if (isDone) await save(tx, { ...stage, worktree, merged: kept, completedAt: stage.completedAt ?? tx.now });
+        else if (worktree !== stage.worktree) await save(tx, { ...stage, worktree });
+        return isDone;
       });
       if (isDone || merged === null) return;
       const message = `Merged into ${merged.into} as ${short(merged.commit)}, but ${stageId} got work at the same moment, so it is not done.`;
@@ -51,9 +50,24 @@ export function createStageEndings({ store }: { store: Store }): StageEndings {
         if (completedAt === null) throw new Rejection('not_done', `${stageId} is not done.`);
         if (merged !== null) await addUndoNotice(tx, stageId, merged, actor);
         // Merged later than it was completed: only the merge is taken back.
-        if (merged !== null && merged.at !== completedAt) await save(tx, { ...stage, merged: null });
-        else await reopenStage(tx, stage, actor);
+        const before = { ...stage, worktree: withoutMerge(stage.worktree, merged) };
+        if (merged !== null && merged.at !== completedAt) await save(tx, { ...before, merged: null });
+        else await reopenStage(tx, before, actor);
       }),
+  };
+}
+
+/** Records a squash or a rebase, which git cannot tell from the branch's history. */
+function withMerge(worktree: Worktree | null, merged: StageMerge | null): Worktree | null {
+  if (worktree === null || merged === null || merged.method === 'merge') return worktree;
+  return { ...worktree, merges: [...(worktree.merges ?? []), merged] };
+}
+
+function withoutMerge(worktree: Worktree | null, merged: StageMerge | null): Worktree | null {
+  if (worktree?.merges === undefined || merged === null) return worktree;
+  return {
+    ...worktree,
+    merges: worktree.merges.filter(({ at, commit }) => at !== merged.at || commit !== merged.commit),
   };
 }
 
@@ -63,25 +77,27 @@ async function save(tx: Tx, stage: Stage): Promise<void> {
   await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage: changed } });
 }
 
+const DID: Readonly<Record<MergeMethod, string>> = { merge: 'merged', squash: 'squashed', rebase: 'rebased' };
+
 const counted = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;
 
 async function addMergeNotice(
   tx: Tx,
   stageId: StageId,
-  { branch, commits, into, commit, previous }: Omit<StageMerge, 'at'>,
+  { method, branch, commits, into, commit, previous }: Omit<StageMerge, 'at'>,
   actor: string,
 ): Promise<void> {
   const text =
     previous === null
       ? `${into} already had ${branch} (${counted(commits, 'commit')}) at ${short(commit)}.`
-      : `${actor} merged ${branch} (${counted(commits, 'commit')}) into ${into}: ${short(commit)}.`;
+      : `${actor} ${DID[method]} ${branch} (${counted(commits, 'commit')}) ${method === 'rebase' ? 'onto' : 'into'} ${into}: ${short(commit)}.`;
   await addTo(tx, stageId, 'merged', text);
 }
 
 async function addUndoNotice(tx: Tx, stageId: StageId, merged: StageMerge, actor: string): Promise<void> {
-  const { into, previous, commit } = merged;
+  const { method, into, previous, commit } = merged;
   if (previous === null) return;
-  const text = `${actor} undid the merge ${short(commit)}: ${into} is at ${short(previous)} again.`;
+  const text = `${actor} undid the ${method} ${short(commit)}: ${into} is at ${short(previous)} again.`;
   await addTo(tx, stageId, 'merge-undone', text);
 }
 

@@ -1,45 +1,78 @@
-import { type MergePlan, NAMED_UNCOMMITTED, type Project, type StageMerge, type Worktree } from '@callboard/contract';
+import {
+  type MergeMethod,
+  type MergePlan,
+  NAMED_UNCOMMITTED,
+  type Project,
+  type StageMerge,
+  type Worktree,
+} from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import { requireCommittable } from './commit-worktree.ts';
 import type { Git } from './git/git.ts';
+import { type MergeOutcome, tryMerge } from './merge-outcome.ts';
 import {
-  countMissing,
-  findConflicts,
   readContents,
   requireClean,
   targetOf,
   trialCommit,
   uncommittedFiles,
+  type WorktreeContents,
 } from './merge-plan.ts';
+import { draftSquashMessage } from './squash-message.ts';
 import { reasonAgainstUndo } from './undo-merge.ts';
+
+/** The merge that somebody thinks of, of a stage with this title. */
+export interface MergeIdea {
+  method: MergeMethod;
+  title: string;
+}
+
+const NOTHING = { commits: 0, conflicts: [], stoppedAt: null, message: null };
 
 /**
  * Returns what a merge of the worktree would do now, uncommitted work included, and whether it is possible. Changes nothing.
  * @throws OperationalError `worktree_failed`; Rejection `merge_refused` if the worktree and its branch are gone
  */
-export async function planMerge(git: Git, project: Project, worktree: Worktree): Promise<MergePlan> {
+export async function planMerge(
+  git: Git,
+  project: Project,
+  worktree: Worktree,
+  { method, title }: MergeIdea,
+): Promise<MergePlan> {
   const contents = await readContents(git, project, worktree);
-  const files = await uncommittedFiles(git, worktree, contents);
+  const { head, tree } = contents;
+  const open = await uncommittedFiles(git, worktree, contents);
+  const uncommitted = { uncommitted: open.slice(0, NAMED_UNCOMMITTED), uncommittedCount: open.length };
+  const seen = { method, branch: worktree.branch, head, tree, ...uncommitted };
   const target = await orRefusal(targetOf(git, project));
-  const seen = {
-    branch: worktree.branch,
-    ...{ head: contents.head, tree: contents.tree },
-    uncommitted: files.slice(0, NAMED_UNCOMMITTED),
-    uncommittedCount: files.length,
-  };
-  if ('refusal' in target)
-    return { ...seen, into: null, commits: 0, files: files.length, conflicts: [], refusal: target.refusal };
+  if ('refusal' in target) return { ...seen, ...NOTHING, into: null, files: open.length, refusal: target.refusal };
   const { into, previous } = target;
-  const trial = await trialCommit(git, worktree, contents);
-  const { commits, files: changed } = await countMissing(git, project.path, previous, trial);
-  const committed = commits - (files.length > 0 ? 1 : 0); // the trial commit is none
-  const conflicts = await findConflicts(git, project.path, trial);
+  const outcome = await orRefusal(outcomeOf(git, project, worktree, { method, previous, contents }));
+  if ('refusal' in outcome) return { ...seen, ...NOTHING, into, files: open.length, refusal: outcome.refusal };
+  const { commits, files, conflicts, stoppedAt, since } = outcome;
+  const hasMore = open.length > 0;
   const checked = await orRefusal(
-    requireClean(git, project).then(() => (files.length === 0 ? null : requireCommittable(git, project, worktree, {}))),
+    requireClean(git, project).then(() => (hasMore ? requireCommittable(git, project, worktree, {}) : null)),
   );
-  const refusal = checked !== null && 'refusal' in checked ? checked.refusal : null;
-  return { ...seen, into, commits: committed, files: changed, conflicts, refusal };
+  const squashed = { title, previous, head, since, hasMore };
+  return {
+    ...seen,
+    ...{ into, files, conflicts, stoppedAt },
+    commits: Math.max(0, commits - (hasMore ? 1 : 0)), // the trial commit is none
+    message: method === 'squash' ? await draftSquashMessage(git, project.path, squashed) : null,
+    refusal: checked !== null && 'refusal' in checked ? checked.refusal : null,
+  };
+}
+
+async function outcomeOf(
+  git: Git,
+  project: Project,
+  worktree: Worktree,
+  { method, previous, contents }: { method: MergeMethod; previous: string; contents: WorktreeContents },
+): Promise<MergeOutcome> {
+  const commit = await trialCommit(git, worktree, contents);
+  return tryMerge(git, project.path, worktree, { method, previous, commit });
 }
 
 /** Returns why a merge cannot be taken back, also if git fails; null if it can. */

@@ -4,6 +4,7 @@ import { OperationalError, Rejection } from '../lib/errors.ts';
 import { filePatch } from './file-patch.ts';
 import type { Git } from './git/git.ts';
 import { type ObjectStore, withObjectsOnlyGit } from './git/objects-only-git.ts';
+import { isIn, newestMerge } from './recorded-merges.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { type TreeChange, treeChanges } from './tree-changes.ts';
 
@@ -78,11 +79,15 @@ async function endsOf(
  * Returns the commit to compare with: the merge base. The commit that the branch began at would hide that a branch has merged
  * the main branch and undone some of it. If everything is merged, or nothing committed, it is the commit it began at.
  */
-async function baseOf(git: Git, { base }: Worktree, checkout: string, head: string): Promise<string> {
-  const isIn = await git.try(checkout, ['merge-base', '--is-ancestor', head, 'HEAD']);
-  if (!isIn.failed) return base;
+async function baseOf(git: Git, worktree: Worktree, checkout: string, head: string): Promise<string> {
+  const { base } = worktree;
+  const merged = await newestMerge(git, checkout, worktree, { into: 'HEAD', head });
+  if (merged?.head === head || (await isIn(git, checkout, head, 'HEAD'))) return base;
   const common = await git.try(checkout, ['merge-base', 'HEAD', head]);
-  return common.failed ? base : common.stdout.trim();
+  if (common.failed) return merged?.head ?? base;
+  const found = common.stdout.trim();
+  // The main branch has the squashed commits too, although its history does not tell.
+  return merged !== null && (await isIn(git, checkout, found, merged.head)) ? merged.head : found;
 }
 
 function withoutIds({ oldId, newId, ...file }: TreeChange): FileDiff {

@@ -48,7 +48,7 @@ export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
   const begin =
     parts.start.base === null || recorded !== null ? 'HEAD' : await startCommit(git, project, parts.start.base);
   const base = isSame ? recorded.base : await git.must(project.path, ['merge-base', begin, place.branch]);
-  return { ...place, base };
+  return { ...place, base, ...(isSame && recorded.merges !== undefined && { merges: recorded.merges }) };
 }
 
 async function requireRepository(project: Project): Promise<void> {

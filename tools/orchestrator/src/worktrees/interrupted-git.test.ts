@@ -112,19 +112,27 @@ describe('creating a worktree', () => {
 });
 
 describe('merging', () => {
-  it.each(['file-20.txt', 'README.md', 'file-00.txt'])(
-    'leaves the main checkout unchanged if git is killed at %s, and merges at the second attempt',
-    async (file) => {
+  it.each([
+    ['merge', 'file-20.txt'],
+    ['merge', 'README.md'],
+    ['merge', 'file-00.txt'],
+    ['squash', 'file-20.txt'],
+    ['squash', 'README.md'],
+    ['rebase', 'file-20.txt'],
+    ['rebase', 'file-00.txt'],
+  ] as const)(
+    'leaves the main checkout unchanged if git is killed in a %s at %s, and merges at the second attempt',
+    async (method, file) => {
       const { lab, path, project, worktree, worktreesOn, checkout, git } = await setUpBranch();
       const before = await checkout();
       await dieOnceAtCheckoutOf(lab, path, file);
-      await expect(worktreesOn().merge(project, worktree)).rejects.toMatchObject({
+      await expect(worktreesOn().merge(project, worktree, { method })).rejects.toMatchObject({
         code: 'merge_refused',
         message: expect.stringContaining('Nothing was merged, and the main checkout is unchanged'),
       });
       expect(await checkout()).toEqual(before);
       expect(await readFile(join(path, 'README.md'), 'utf8')).toBe('# Shop\n');
-      await worktreesOn().merge(project, worktree);
+      await worktreesOn().merge(project, worktree, { method });
       expect(await git(path, 'status', '--porcelain')).toBe('?? untracked.txt');
       expect(await readFile(join(path, 'file-39.txt'), 'utf8')).toBe('file-39.txt\n');
     },
@@ -167,11 +175,43 @@ describe('merging', () => {
     for (const id of ['STAGE-1', 'STAGE-2', 'STAGE-3']) expect(merged).toContain(id);
   });
 
-  it('counts as done if git was killed after it had finished', async () => {
+  it.each([
+    ['merge', "Merge branch 'callboard/STAGE-1' into main"],
+    ['squash', 'Work'],
+    ['rebase', 'Work'],
+  ] as const)('counts a %s as done if git was killed after it had finished', async (method, subject) => {
     const { lab, path, project, worktree, worktreesOn, git } = await setUpBranch();
     const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', 'merge', '$real "$@"; kill -9 $$');
-    await worktreesOn(PATH).merge(project, worktree);
-    expect(await git(path, 'log', '-1', '--format=%s')).toContain('callboard/STAGE-1');
+    const merged = await worktreesOn(PATH).merge(project, worktree, { method });
+    expect(merged?.commit).toBe(await git(path, 'rev-parse', 'HEAD'));
+    expect(await git(path, 'log', '-1', '--format=%s')).toBe(subject);
+  });
+
+  it.each(['squash', 'rebase'] as const)('has changed nothing if a step of a %s before is killed', async (method) => {
+    const { lab, project, worktree, worktreesOn, checkout } = await setUpBranch();
+    const before = await checkout();
+    for (const command of ['commit-tree', 'merge-tree', 'rev-list', 'merge']) {
+      const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', command, 'kill -9 $$');
+      await expect(worktreesOn(PATH).merge(project, worktree, { method })).rejects.toThrow();
+      expect(await checkout()).toEqual(before);
+    }
+    expect(await worktreesOn().merge(project, worktree, { method })).toMatchObject({ method, commits: 1 });
+  });
+
+  it.each(['squash', 'rebase'] as const)('refuses a %s where git is too old for it', async (method) => {
+    const { lab, path, project, worktree, worktreesOn, checkout } = await setUpBranch();
+    const before = await checkout();
+    const old = await gitThat(lab.folder, lab.env.PATH ?? '', 'merge-tree', 'exit 129');
+    const worktrees = worktreesOn(
+      await gitThat(join(lab.folder, '2'), old, 'version', 'echo git version 2.34.1; exit'),
+    );
+    const message = 'To squash or rebase, Callboard needs git 2.38 or newer. Merge with a merge commit, or update git.';
+    await expect(worktrees.merge(project, worktree, { method })).rejects.toMatchObject({ message });
+    expect(await worktrees.planMerge(project, worktree, { method, title: 'T' })).toMatchObject({ refusal: message });
+    expect(await checkout()).toEqual(before);
+    await lab.git(path, 'reset', '--quiet', '--hard', 'HEAD^');
+    // Nothing has to be merged if only the branch has moved.
+    if (method === 'rebase') expect(await worktrees.merge(project, worktree, { method })).toMatchObject({ commits: 1 });
   });
 
   it('undoes a merge that a hook refuses, with the message of the hook', async () => {

@@ -5,16 +5,11 @@ import { headOf } from './diff.ts';
 import type { Git } from './git/git.ts';
 import { takeSnapshot } from './snapshot.ts';
 
-/** A merge that is possible. */
-export interface Mergeable {
+/** Where a merge goes. */
+export interface MergeTarget {
   /** The branch that the main checkout is on, and the commit it is at. */
   into: string;
   previous: string;
-  /** The newest commit of the stage's branch. Exactly this one is merged, even if the branch moves meanwhile. */
-  head: string;
-  /** How many commits and files `into` lacks. */
-  commits: number;
-  files: number;
 }
 
 /** What a worktree holds. */
@@ -27,11 +22,8 @@ export interface WorktreeContents {
   unread: string[];
 }
 
-/** Without replaced objects and grafts, a merge takes the objects as the diff shows them. */
-export const NO_REPLACEMENTS = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' };
-
 /** The commit that tells what a merge of uncommitted work would do. Nothing points at it; always the same for the same files. */
-const TRIAL_COMMIT = {
+export const TRIAL_COMMIT = {
   ...{ GIT_AUTHOR_NAME: 'Callboard', GIT_AUTHOR_EMAIL: 'callboard@localhost', GIT_AUTHOR_DATE: '2000-01-01T00:00:00Z' },
   ...{ GIT_COMMITTER_NAME: 'Callboard', GIT_COMMITTER_EMAIL: 'callboard@localhost' },
   GIT_COMMITTER_DATE: '2000-01-01T00:00:00Z',
@@ -95,7 +87,7 @@ export function uncommitted({ branch }: Worktree, files: readonly string[]): Rej
  * Returns the branch that the main checkout is on, which a merge goes into, and the commit it is at.
  * @throws Rejection `merge_refused` if it is on none; OperationalError `worktree_failed`
  */
-export async function targetOf(git: Git, project: Project): Promise<Pick<Mergeable, 'into' | 'previous'>> {
+export async function targetOf(git: Git, project: Project): Promise<MergeTarget> {
   const target = await git.try(project.path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
   if (!target.failed)
     return { into: target.stdout.trim(), previous: await git.must(project.path, ['rev-parse', 'HEAD']) };
@@ -120,33 +112,6 @@ export async function trialCommit(git: Git, { path }: Worktree, contents: Worktr
   const { head, committed, tree } = contents;
   if (tree === committed) return head;
   return git.must(path, ['commit-tree', tree, '-p', head, '-m', 'Uncommitted work'], TRIAL_COMMIT);
-}
-
-/** Counts the commits and files of `commit` that `previous` lacks. */
-export async function countMissing(
-  git: Git,
-  folder: string,
-  previous: string,
-  commit: string,
-): Promise<Pick<Mergeable, 'commits' | 'files'>> {
-  const commits = await git.must(folder, ['rev-list', '--count', `${previous}..${commit}`], NO_REPLACEMENTS);
-  const base = await git.try(folder, ['merge-base', previous, commit], NO_REPLACEMENTS);
-  const args = ['diff-tree', '-r', '--find-renames', '--name-only', '-z', base.stdout.trim(), commit];
-  const names = base.failed ? '' : await git.must(folder, args, NO_REPLACEMENTS);
-  return { commits: Number(commits), files: names.split('\0').filter((name) => name !== '').length };
-}
-
-/** Returns the files in which a merge would conflict; none if git (before 2.38) cannot tell without merging. */
-export async function findConflicts(git: Git, folder: string, commit: string): Promise<string[]> {
-  const args = ['merge-tree', '--write-tree', '--name-only', '--no-messages', 'HEAD', commit];
-  const tried = await git.try(folder, args, NO_REPLACEMENTS);
-  const [tree = '', ...files] = tried.stdout.trim().split('\n');
-  return tried.failed && /^[0-9a-f]{40,}$/.test(tree) ? files : [];
-}
-
-export function conflict(branch: string, into: string, files: readonly string[]): Rejection {
-  const message = `${branch} conflicts with ${into} in ${files.join(', ')}. Nothing was merged. Have Claude merge ${into} into its branch first.`;
-  return new Rejection('merge_conflict', message);
 }
 
 /** Returns options with Callboard's identity if git has none, for example on a new machine or in a container. */

@@ -1,13 +1,12 @@
-import type { Project, SeenDiff, StageMerge, Worktree } from '@callboard/contract';
+import type { MergeMethod, Project, SeenDiff, StageMerge, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
-import type { Git } from './git/git.ts';
+import type { Git, GitResult } from './git/git.ts';
+import { NO_REPLACEMENTS } from './git/no-replacements.ts';
+import { createCommitMaker } from './make-commits.ts';
+import { conflict, countMissing, type MergeOutcome, tryMerge } from './merge-outcome.ts';
 import {
-  conflict,
-  countMissing,
-  findConflicts,
   identityOptions,
-  type Mergeable,
-  NO_REPLACEMENTS,
+  type MergeTarget,
   readContents,
   requireClean,
   requireSeen,
@@ -16,27 +15,41 @@ import {
   uncommitted,
   uncommittedFiles,
 } from './merge-plan.ts';
+import { isIn, newestMerge } from './recorded-merges.ts';
 import { createRestorePoint } from './restore-point.ts';
+import { draftSquashMessage } from './squash-message.ts';
 
 /** What was merged; `at` is the store's to say. */
 export type Merged = Omit<StageMerge, 'at'>;
 
 /** With `head` and `tree`, nothing is merged but what the person was shown. */
 export interface MergeOrder extends SeenDiff {
+  /** By default `merge`. */
+  method?: MergeMethod;
+  /** The message of a squash; without one, `title` and the commits make it. */
+  message?: string;
+  title?: string;
   /** Called with what will be merged, right before it is. Resolves with variables for the git that merges, by which it can be found. */
   mayBegin?: (planned: Merged) => Promise<Readonly<Record<string, string>>>;
 }
 
+/** A merge that is possible. */
+interface Mergeable extends MergeTarget {
+  /** The newest commit of the stage's branch. Exactly this one is merged, even if the branch moves meanwhile. */
+  head: string;
+  outcome: MergeOutcome;
+}
+
 /**
  * Checks everything that could make a merge fail; changes nothing.
- * @param takesUncommitted whether uncommitted work is committed before the merge
+ * @param order with `takesUncommitted`, uncommitted work is committed before the merge
  * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`
  */
 export async function requireMergeable(
   git: Git,
   project: Project,
   worktree: Worktree,
-  { takesUncommitted = false, ...seen }: SeenDiff & { takesUncommitted?: boolean },
+  { takesUncommitted = false, method = 'merge', ...seen }: MergeOrder & { takesUncommitted?: boolean },
 ): Promise<Mergeable> {
   const contents = await readContents(git, project, worktree);
   requireSeen(worktree, contents, seen);
@@ -44,15 +57,16 @@ export async function requireMergeable(
   if (files.length > 0 && !takesUncommitted) throw uncommitted(worktree, files);
   const target = await targetOf(git, project);
   await requireClean(git, project);
-  const trial = await trialCommit(git, worktree, contents);
-  const conflicting = await findConflicts(git, project.path, trial);
-  if (conflicting.length > 0) throw conflict(worktree.branch, target.into, conflicting);
-  return { ...target, head: contents.head, ...(await countMissing(git, project.path, target.previous, trial)) };
+  const commit = await trialCommit(git, worktree, contents);
+  const outcome = await tryMerge(git, project.path, worktree, { method, previous: target.previous, commit });
+  if (outcome.conflicts.length > 0) throw conflict(worktree, target.into, outcome);
+  return { ...target, head: contents.head, outcome };
 }
 
 /**
- * Merges a stage's newest commit into the branch that the repository's main checkout is on, with a merge commit.
- * Checks first for everything that could fail; if the merge fails anyway, it is undone.
+ * Brings a stage's newest commit into the branch that the repository's main checkout is on. Checks first for everything that
+ * could fail; if git fails anyway, the main checkout is restored. The commits of a squash or a rebase are made beforehand, so
+ * that a single fast-forward brings them in.
  * @returns what was merged; null if there was nothing to merge
  * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`; whatever `mayBegin` throws
  */
@@ -60,40 +74,71 @@ export async function mergeInto(
   git: Git,
   project: Project,
   worktree: Worktree,
-  { mayBegin, ...seen }: MergeOrder,
+  order: MergeOrder,
 ): Promise<Merged | null> {
+  const { path } = project;
   const { branch } = worktree;
-  const { into, previous, head, ...counts } = await requireMergeable(git, project, worktree, seen);
-  if (counts.commits === 0) return mergedBefore(git, project, worktree, { into, head });
-  const undo = await createRestorePoint(git, project.path, head);
-  const options = [
-    ...(await identityOptions(git, project.path)),
-    ...(await mergeOptionOverrides(git, project.path, into)),
-  ];
-  const planned: Merged = { commit: head, into, branch, head, previous, ...counts };
+  const { method = 'merge', mayBegin } = order;
+  const mergeable = await requireMergeable(git, project, worktree, order);
+  const { into, previous, head, outcome } = mergeable;
+  const { commits, files } = outcome;
+  if (commits === 0) return mergedBefore(git, project, worktree, { ...mergeable, method });
+  const made = method === 'merge' ? null : await makeCommit(git, path, mergeable, { ...order, method });
+  const undo = await createRestorePoint(git, path, made ?? head);
+  const options = [...(await identityOptions(git, path)), ...(await mergeOptionOverrides(git, path, into))];
+  const planned: Merged = { method, commit: made ?? head, into, branch, head, previous, commits, files };
   const marker = await mayBegin?.(planned);
-  const words = ['-m', `Merge branch '${branch}' into ${into}`];
+  const how =
+    made === null ? ['--no-ff', '-m', `Merge branch '${branch}' into ${into}`, head] : ['--ff-only', '--quiet', made];
   const env = { ...NO_REPLACEMENTS, ...marker };
-  const merged = await git.try(project.path, [...options, 'merge', '--no-ff', ...words, head], env);
+  const merged = await git.try(path, [...options, 'merge', '--no-autostash', ...how], env);
   const commit = await findMerge(git, project, planned); // git may have been killed after it had finished
   if (commit !== null) return { ...planned, commit };
+  throw await failedMerge(git, project, planned, { merged, undo });
+}
+
+/** Restores the main checkout after a merge that failed, and returns what to tell the person. */
+async function failedMerge(
+  git: Git,
+  project: Project,
+  { branch, into, method, previous }: Merged,
+  { merged, undo }: { merged: GitResult; undo: (wasKilled: boolean) => Promise<string | null> },
+): Promise<Rejection> {
+  const refused = (message: string) => new Rejection('merge_refused', message.trim());
+  if (method !== 'merge' && !merged.wasKilled) {
+    // A fast-forward that git refuses has changed nothing.
+    const now = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${into}`]);
+    if (now.stdout.trim() !== previous)
+      return refused(`${into} has moved on at the same moment. Nothing was merged. Try again.`);
+  }
   const conflicts = await git.try(project.path, ['diff', '--name-only', '--diff-filter=U']);
   const left = await undo(merged.wasKilled);
-  if (left !== null) {
-    const message = `git failed while merging ${branch}, and the main checkout at ${project.path} could not be restored (${left}). Check it with "git status" before you try again. ${merged.stderr}`;
-    throw new Rejection('merge_refused', message.trim());
-  }
-  const files = conflicts.stdout.split('\n').filter((file) => file !== '');
-  if (merged.wasKilled) {
-    const message = `git was killed while merging ${branch}. Nothing was merged, and the main checkout is unchanged. Try again.`;
-    throw new Rejection('merge_refused', message);
-  }
-  if (files.length === 0)
-    throw new Rejection(
-      'merge_refused',
-      `git refused to merge ${branch}, and nothing was merged: ${merged.stderr || merged.stdout}`,
+  if (left !== null)
+    return refused(
+      `git failed while merging ${branch}, and the main checkout at ${project.path} could not be restored (${left}). Check it with "git status" before you try again. ${merged.stderr}`,
     );
-  throw conflict(branch, into, files);
+  if (merged.wasKilled)
+    return refused(
+      `git was killed while merging ${branch}. Nothing was merged, and the main checkout is unchanged. Try again.`,
+    );
+  const files = conflicts.stdout.split('\n').filter((file) => file !== '');
+  if (files.length === 0)
+    return refused(`git refused to merge ${branch}, and nothing was merged: ${merged.stderr || merged.stdout}`);
+  return conflict({ branch }, into, { conflicts: files, stoppedAt: null });
+}
+
+/** Makes the commit that a squash or a rebase moves the target to. Nothing points at it yet. */
+async function makeCommit(
+  git: Git,
+  path: string,
+  { previous, head, outcome }: Mergeable,
+  { method, message, title = '' }: MergeOrder,
+): Promise<string> {
+  const maker = createCommitMaker(git, path);
+  const { tree, replayed, since } = outcome;
+  if (method === 'rebase' || tree === null) return maker.rebase(replayed, previous);
+  const drafted = () => draftSquashMessage(git, path, { title, previous, head, since, hasMore: false });
+  return maker.squash({ tree, parent: previous, message: message ?? (await drafted()) ?? title });
 }
 
 /**
@@ -101,8 +146,10 @@ export async function mergeInto(
  * @throws OperationalError `worktree_failed`
  */
 export async function findMerge(git: Git, project: Project, planned: Merged): Promise<string | null> {
-  const { into, head, previous } = planned;
-  if (previous === null) return planned.commit;
+  const { into, head, previous, commit, method } = planned;
+  if (previous === null) return commit;
+  // The commit was made before it was merged, so its id tells.
+  if (method !== 'merge') return (await isIn(git, project.path, commit, `refs/heads/${into}`)) ? commit : null;
   const range = `${previous}..refs/heads/${into}`;
   const listed = await git.try(
     project.path,
@@ -114,16 +161,22 @@ export async function findMerge(git: Git, project: Project, planned: Merged): Pr
   return lines.find(([, , second]) => second === head)?.[0] ?? null;
 }
 
-/** What to tell if the branch already has everything; null if the stage has no commit. */
+/** What to tell if the target already has everything; null if the stage has no commit. */
 async function mergedBefore(
   git: Git,
   project: Project,
-  { branch, base }: Worktree,
-  { into, head }: Pick<Mergeable, 'into' | 'head'>,
+  worktree: Worktree,
+  { into, previous, head, method }: Mergeable & { method: MergeMethod },
 ): Promise<Merged | null> {
-  const counts = await countMissing(git, project.path, base, head);
+  const { path } = project;
+  const { branch, base } = worktree;
+  const counts = await countMissing(git, path, { previous: base, commit: head });
   if (counts.commits === 0) return null;
-  return { commit: head, into, branch, head, previous: null, ...counts };
+  const known = { into, branch, head, previous: null, ...counts };
+  if (await isIn(git, path, head, previous)) return { ...known, method: 'merge', commit: head };
+  const earlier = await newestMerge(git, path, worktree, { into: previous, head });
+  if (earlier !== null) return { ...known, method: earlier.method, commit: earlier.commit };
+  return { ...known, method, commit: previous }; // somebody else has brought in the same changes
 }
 
 /**

@@ -11,6 +11,7 @@ import {
 import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
 import { type IgnoredFiles, ignoredFiles } from './ignored-files.ts';
+import { isIn, newestMerge } from './recorded-merges.ts';
 import { removePlaceholders } from './sandbox-mount-points.ts';
 import { initializedSubmodules, unpushedSubmodules } from './submodules.ts';
 import { worktreeEntry } from './worktree-list.ts';
@@ -81,8 +82,7 @@ export async function removeWorktree(
       deleted: [],
     };
   }
-  const branch = await git.try(project.path, ['branch', '-d', worktree.branch]);
-  const isKept = branch.failed && (await branchOf(git, project, worktree)) !== null;
+  const isKept = !(await removeBranch(git, project, worktree));
   return { left: isKept ? keptBranchNotice(worktree) : null, kept, deleted };
 }
 
@@ -146,9 +146,23 @@ async function changesIn(git: Git, worktree: string, folder: string, status: str
   return read.stdout.split('\0').flatMap((line) => (line === '' ? [] : [join(folder, line.slice(3))]));
 }
 
-async function branchOf(git: Git, project: Project, { branch }: Worktree): Promise<Removal['branch']> {
-  const tip = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+/** Removes the branch if it is merged. @returns whether it is gone */
+async function removeBranch(git: Git, project: Project, worktree: Worktree): Promise<boolean> {
+  const { branch } = worktree;
+  if (!(await git.try(project.path, ['branch', '-d', branch])).failed) return true;
+  const known = await branchOf(git, project, worktree);
+  if (known === null) return true;
+  // Git itself cannot know that it was squashed.
+  return !known.isKept && !(await git.try(project.path, ['branch', '-D', branch])).failed;
+}
+
+async function branchOf(git: Git, project: Project, worktree: Worktree): Promise<Removal['branch']> {
+  const { branch: name } = worktree;
+  const { path } = project;
+  const tip = await git.try(path, ['rev-parse', '--verify', '--quiet', `refs/heads/${name}`]);
   if (tip.failed) return null;
-  const merged = await git.try(project.path, ['merge-base', '--is-ancestor', branch, 'HEAD']);
-  return { name: branch, isKept: merged.failed };
+  const head = tip.stdout.trim();
+  if (await isIn(git, path, head, 'HEAD')) return { name, isKept: false };
+  const merged = await newestMerge(git, path, worktree, { into: 'HEAD', head });
+  return { name, isKept: merged?.head !== head };
 }

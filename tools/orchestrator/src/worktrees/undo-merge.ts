@@ -1,8 +1,8 @@
 import type { Project, StageMerge } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Git } from './git/git.ts';
+import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import type { Merged } from './merge.ts';
-import { NO_REPLACEMENTS } from './merge-plan.ts';
 
 /**
  * Returns why a merge cannot be taken back, for people; null if it can: while the branch still stands at it, it was not pushed,
@@ -71,16 +71,23 @@ export async function isUndone(git: Git, project: Project, { into, commit }: Sta
  * Takes back what a killed git left of a merge in the main checkout: an unfinished merge of this commit, or exactly its files
  * staged. Anything else stays.
  */
-export async function clearUnfinishedMerge(git: Git, { path }: Project, { head, previous }: Merged): Promise<void> {
+export async function clearUnfinishedMerge(git: Git, { path }: Project, planned: Merged): Promise<void> {
+  const { method, commit, head, previous } = planned;
   const merging = await git.try(path, ['rev-parse', '--verify', '--quiet', 'MERGE_HEAD']);
   if (!merging.failed) {
-    if (merging.stdout.trim() === head) await git.try(path, ['merge', '--abort']);
+    if (method === 'merge' && merging.stdout.trim() === head) await git.try(path, ['merge', '--abort']);
     return;
   }
   const now = await git.try(path, ['rev-parse', 'HEAD']);
   if (previous === null || now.stdout.trim() !== previous) return;
   const staged = await git.try(path, ['write-tree']);
-  const merged = await git.try(path, ['merge-tree', '--write-tree', previous, head], NO_REPLACEMENTS);
+  const merged = await git.try(
+    path,
+    method === 'merge'
+      ? ['merge-tree', '--write-tree', previous, head]
+      : ['rev-parse', '--verify', '--quiet', `${commit}^{tree}`],
+    NO_REPLACEMENTS,
+  );
   const isOurs = !staged.failed && !merged.failed && staged.stdout.trim() === merged.stdout.trim();
   if (isOurs) await git.try(path, ['reset', '--quiet', '--merge', previous]);
 }

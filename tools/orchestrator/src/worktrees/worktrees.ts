@@ -20,7 +20,7 @@ import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import { LOCAL, MCP } from '../lib/settings-files.ts';
 import { commitWorktree, requireCommittable } from './commit-worktree.ts';
-import { planMerge, undoRefusal } from './completion.ts';
+import { type MergeIdea, planMerge, undoRefusal } from './completion.ts';
 import { countsOf, diffOf } from './diff.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
 import { createFileSuggestions } from './file-suggestions.ts';
@@ -100,28 +100,29 @@ export interface Worktrees {
   /** Throws what `commit` would throw, as far as that is known beforehand. @throws as `commit` */
   requireCommittable(project: Project, worktree: Worktree, seen: SeenDiff): Promise<void>;
   /**
-   * Merges the stage's branch into the branch that the main checkout is on; leaves the checkout unchanged on failure.
+   * Merges, squashes or rebases the stage's branch into the branch that the main checkout is on; leaves the checkout unchanged on
+   * failure.
    * @returns what was merged; null if there was nothing to merge
    * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`
    */
   merge(project: Project, worktree: Worktree, order?: MergeOrder): Promise<Merged | null>;
   /**
    * Throws what `merge` would throw, as far as that is known beforehand.
-   * @param seen with `takesUncommitted`, uncommitted work is committed first
+   * @param order with `takesUncommitted`, uncommitted work is committed first
    * @throws as `merge`
    */
   requireMergeable(
     project: Project,
     worktree: Worktree,
-    seen?: SeenDiff & { takesUncommitted?: boolean },
+    order?: MergeOrder & { takesUncommitted?: boolean },
   ): Promise<void>;
   /** Returns what a merge would do now. @throws Rejection `merge_refused`; OperationalError `worktree_failed` */
-  planMerge(project: Project, worktree: Worktree): Promise<MergePlan>;
+  planMerge(project: Project, worktree: Worktree, idea: MergeIdea): Promise<MergePlan>;
   /** Returns the commit of a planned merge that was made since; null if there is none. Ends one that was left unfinished. */
   settleMerge(project: Project, planned: Merged): Promise<string | null>;
   /** Returns why the merge cannot be taken back; null if it can. */
   undoRefusal(project: Project, merge: StageMerge): Promise<string | null>;
-  /** Moves the branch and the main checkout back to before the merge. @throws Rejection `undo_refused` */
+  /** Moves the branch and the main checkout back to before the merge, squash or rebase. @throws Rejection `undo_refused` */
   undoMerge(project: Project, merge: StageMerge, marker: Readonly<Record<string, string>>): Promise<void>;
   /** Whether the branch no longer has the merge. */
   isUndone(project: Project, merge: StageMerge): Promise<boolean>;
@@ -237,10 +238,10 @@ function finishing(git: Git): Finishing {
     commit: (project, worktree, order) => commitWorktree(git, project, worktree, order),
     requireCommittable: async (project, worktree, seen) =>
       void (await requireCommittable(git, project, worktree, seen)),
-    requireMergeable: async (project, worktree, seen = {}) =>
-      void (await requireMergeable(git, project, worktree, seen)),
+    requireMergeable: async (project, worktree, order = {}) =>
+      void (await requireMergeable(git, project, worktree, order)),
     merge: (project, worktree, order = {}) => merges(project.path, () => mergeInto(git, project, worktree, order)),
-    planMerge: (project, worktree) => planMerge(git, project, worktree),
+    planMerge: (project, worktree, idea) => planMerge(git, project, worktree, idea),
     settleMerge: (project, planned) =>
       merges(project.path, async () => {
         const commit = await findMerge(git, project, planned);

@@ -1,5 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { MergeMethod } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
@@ -23,15 +24,23 @@ async function setUp() {
     string,
     string,
   ];
-  /** The hook stops git once it is armed, until `release`, and then does `then`. */
-  const holdIn = (name: string, then = 'exit 0') =>
+  /** The hook stops git once it is armed, until `release`, and then does `then`. @param unless skips the hook */
+  const holdIn = (name: string, then = 'exit 0', unless = 'false') =>
     agreeToHook(
       kit,
       name,
-      `test -e ${armed} || exit 0; rm -f ${armed}; touch ${reached}; while ! test -e ${goOn}; do sleep 0.02; done; ${then}`,
+      `${unless} && exit 0; test -e ${armed} || exit 0; rm -f ${armed}; touch ${reached}; while ! test -e ${goOn}; do sleep 0.02; done; ${then}`,
     );
   const release = () => writeFile(goOn, '');
-  const complete = () => kit.client.command('complete_stage', { stageId, merge: true, commit: { message: 'Work' } });
+  const complete = (merge: MergeMethod = 'merge') =>
+    kit.client.command('complete_stage', { stageId, merge, commit: { message: 'Work' } });
+  /** Main moves on, so that a squash and a rebase have something to merge. */
+  const moveMain = async () => {
+    await writeFile(join(kit.repo, 'main.txt'), 'main\n');
+    await git(kit.repo, 'add', '.');
+    await git(kit.repo, 'commit', '--quiet', '-m', 'Main goes on');
+    return head();
+  };
   /** Sends a command, and kills the orchestrator while the hook holds up its git. */
   const killDuring = async (command: () => Promise<unknown>) => {
     await writeFile(armed, '');
@@ -40,7 +49,7 @@ async function setUp() {
     await kit.kill();
   };
   const status = (folder = kit.repo) => git(folder, 'status', '--porcelain');
-  return { kit, stageId, stage, path, head, before, holdIn, release, complete, killDuring, status };
+  return { kit, stageId, stage, path, head, before, holdIn, release, complete, moveMain, killDuring, status };
 }
 
 it('has not merged if it is killed while it commits, and merges at the next attempt', async () => {
@@ -103,4 +112,62 @@ it('has undone a merge if it is killed while git undoes it', async () => {
   await until('the undoing', async () => (await stage()).completedAt === null);
   expect(await stage()).toMatchObject({ column: 'review', merged: null });
   expect([await head(), await status()]).toEqual([before, '']);
+});
+
+/** Skips the hook in the stage's worktree, and until the reference transaction of main is in this state. */
+const notAt = (repo: string, state?: string): string =>
+  state === undefined
+    ? `test "$PWD" != ${repo}`
+    : `{ test "$PWD" != ${repo} || test "$1" != ${state} || ! grep -q refs/heads/main; }`;
+
+// Both bring their commits in with the same call of git.
+it.each([
+  ['squash', 'once the files are written', 'post-index-change', undefined],
+  ['rebase', 'before main moves', 'reference-transaction', 'prepared'],
+  ['squash', 'once main has moved', 'reference-transaction', 'committed'],
+  ['rebase', 'at the very end', 'post-merge', undefined],
+] as const)('says what the %s of its predecessor became if it is killed %s', async (method, _when, hook, state) => {
+  const { kit, stage, head, moveMain, holdIn, release, complete, killDuring, status } = await setUp();
+  const previous = await moveMain();
+  await holdIn(hook, 'exit 0', notAt(kit.repo, state));
+  await killDuring(() => complete(method));
+  await kit.start('apart');
+  expect(await stage()).toMatchObject({ merged: null });
+  await release();
+  await until('the merge', async () => (await stage()).merged !== null);
+  expect(await stage()).toMatchObject({ column: 'done', merged: { method, commit: await head(), previous } });
+  expect((await stage()).worktree?.merges).toHaveLength(1);
+  expect([await git(kit.repo, 'log', '-1', '--format=%s'), await status()]).toEqual(['Work', '']);
+  await kit.kill();
+  await kit.start('apart');
+  expect((await stage()).worktree?.merges).toHaveLength(1);
+});
+
+it('has not squashed if its git is killed too, and does it at the next attempt', async () => {
+  const method = 'squash';
+  const { kit, stage, head, moveMain, holdIn, release, complete, killDuring, status } = await setUp();
+  const previous = await moveMain();
+  await holdIn('post-index-change', 'kill -9 $PPID; exit 1', notAt(kit.repo));
+  await killDuring(() => complete(method));
+  await release();
+  await kit.start('apart');
+  await until('the end of the merge', async () => (await status()) === '');
+  expect(await stage()).toMatchObject({ column: 'review', merged: null });
+  expect(await head()).toBe(previous);
+  expect((await complete(method)).stage).toMatchObject({ column: 'done', merged: { method, commits: 1 } });
+  expect((await kit.client.command('undo_completion', { stageId: (await stage()).id })).stage.merged).toBeNull();
+  expect([await head(), await status()]).toEqual([previous, '']);
+});
+
+it('has undone a rebase if it is killed while git undoes it', async () => {
+  const { kit, stageId, stage, head, moveMain, holdIn, release, complete, killDuring, status } = await setUp();
+  const previous = await moveMain();
+  await complete('rebase');
+  await holdIn('reference-transaction');
+  await killDuring(() => kit.client.command('undo_completion', { stageId }));
+  await kit.start('apart');
+  await release();
+  await until('the undoing', async () => (await stage()).completedAt === null);
+  expect((await stage()).worktree?.merges).toEqual([]);
+  expect([await head(), await status()]).toEqual([previous, '']);
 });

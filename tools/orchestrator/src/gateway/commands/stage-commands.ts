@@ -75,7 +75,7 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
       await stages.reopen(stageId, actor.name);
       return card(stageId);
     },
-    get_completion: async ({ stageId }) => ({ completion: await completion.preview(stageId) }),
+    get_completion: async ({ stageId, method }) => ({ completion: await completion.preview(stageId, method) }),
     complete_stage: async (input, { actor }) => {
       await completion.complete(input, actor.name);
       return card(input.stageId);

@@ -1,4 +1,4 @@
-import { type MergePlan, StageId, type StageView } from '@callboard/contract';
+import { MergePlan, StageId, type StageView } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
 import { act, screen, within } from '@testing-library/react';
 import { afterEach, expect, it } from 'vitest';
@@ -11,11 +11,13 @@ afterEach(() => notifications.clean());
 
 const worktree = { path: '/w/STAGE-1', branch: 'callboard/STAGE-1', base: 'f'.repeat(40) };
 const [head, tree] = ['a'.repeat(40), 'b'.repeat(40)];
-const plan = (fields: Partial<MergePlan> = {}): MergePlan => ({
-  ...{ branch: worktree.branch, head, tree, into: 'main', commits: 1, files: 3 },
-  ...{ uncommitted: [], uncommittedCount: 0, conflicts: [], refusal: null, ...fields },
-});
+const plan = (fields: Partial<MergePlan> = {}): MergePlan =>
+  MergePlan.parse({
+    ...{ branch: worktree.branch, head, tree, into: 'main', commits: 1, files: 3 },
+    ...{ uncommitted: [], uncommittedCount: 0, conflicts: [], refusal: null, ...fields },
+  });
 const merged = {
+  method: 'merge' as const,
   ...{ commit: '3f2a1c7'.padEnd(40, '0'), into: 'main', branch: worktree.branch, head, previous: 'c'.repeat(40) },
   ...{ commits: 1, files: 3, at: '2026-01-02T03:04:05.000Z' },
 };
@@ -37,7 +39,9 @@ function open(path: string, answer: MergePlan | null, fields: Record<string, unk
   if (seen === undefined) throw new Error('the board is empty');
   const page = openPage(path, view);
   page.server.answer({
-    get_completion: () => ({ completion: { plan: answer, undo: isDone ? { refusal: null } : null } }),
+    get_completion: ({ method = 'merge' }) => ({
+      completion: { plan: answer && { ...answer, method }, undo: isDone ? { refusal: null } : null },
+    }),
     complete_stage: () => ({ stage: done(seen, { merged }) }),
     undo_completion: () => ({ stage: seen }),
   });
@@ -60,7 +64,7 @@ it('merges what was shown from the board, says so with the hash, and takes it ba
   expect(sent('complete_stage')).toEqual([]);
   await user.click(within(dialog).getByRole('button', { name: 'Merge into main' }));
   await screen.findByText('merged 3f2a1c7 into main');
-  expect(sent('complete_stage')).toEqual([{ stageId: 'STAGE-1', merge: true, head, tree }]);
+  expect(sent('complete_stage')).toEqual([{ stageId: 'STAGE-1', merge: 'merge', head, tree }]);
   await user.click(screen.getByRole('button', { name: 'Undo' }));
   await expect.poll(() => sent('undo_completion')).toEqual([{ stageId: 'STAGE-1' }]);
 });
@@ -77,7 +81,7 @@ it('commits uncommitted work with a message that can be edited, and names what w
   await user.click(within(dialog).getByRole('button', { name: 'Commit and merge into main' }));
   await expect
     .poll(() => sent('complete_stage'))
-    .toEqual([{ stageId: 'STAGE-1', merge: true, head, tree, commit: { message: 'Add the form' } }]);
+    .toEqual([{ stageId: 'STAGE-1', merge: 'merge', head, tree, commit: { message: 'Add the form' } }]);
 });
 
 it('asks once before a stage that never ran is completed', async () => {
@@ -104,7 +108,8 @@ it('has Claude resolve a conflict', async () => {
   server.answer({ send_message: ({ messageId }) => ({ status: 'sent', messageId: messageId ?? '' }) as never });
   await user.click(await screen.findByRole('button', { name: 'Complete' }));
   const dialog = await screen.findByRole('dialog');
-  await within(dialog).findByText('callboard/STAGE-1 and main change the same lines of README.md.');
+  await within(dialog).findByText('callboard/STAGE-1 and main change the same lines in a file:');
+  within(dialog).getByText('README.md');
   expect(within(dialog).queryByRole('button', { name: /Merge into/ })).toBeNull();
   await user.click(within(dialog).getByRole('button', { name: 'Ask Claude to resolve it' }));
   await expect.poll(() => sent('send_message')).toMatchObject([{ message: expect.stringContaining('Merge main') }]);
@@ -128,5 +133,43 @@ it('merges a done stage later', async () => {
   const dialog = await screen.findByRole('dialog', { name: 'Merge Login form' });
   expect(within(dialog).queryByRole('button', { name: /^Complete/ })).toBeNull();
   await user.click(await within(dialog).findByRole('button', { name: 'Merge into main' }));
-  await expect.poll(() => sent('complete_stage')).toMatchObject([{ merge: true }]);
+  await expect.poll(() => sent('complete_stage')).toMatchObject([{ merge: 'merge' }]);
+});
+
+it('squashes with a message that was drafted, and remembers the way for the project', async () => {
+  const { user, server, sent } = open('/', plan({ commits: 2, message: 'Login form\n\n* One\n* Two' }));
+  server.answer({ complete_stage: () => problem('merge_refused', 'main has moved on.') });
+  const dialog = await openDialog();
+  await within(dialog).findByRole('button', { name: 'Merge into main' });
+  expect(within(dialog).queryByRole('textbox')).toBeNull();
+  await user.click(within(dialog).getByRole('radio', { name: 'Squash' }));
+  await within(dialog).findByText(
+    'Squash callboard/STAGE-1 (2 commits, 3 files) into one commit on main. No conflicts.',
+  );
+  const message = within(dialog).getByRole<HTMLTextAreaElement>('textbox', { name: 'Commit message' });
+  expect(message.value).toBe('Login form\n\n* One\n* Two');
+  await user.type(message, '!');
+  await user.click(within(dialog).getByRole('button', { name: 'Squash into main' }));
+  await within(dialog).findByText('main has moved on.');
+  expect(message.value).toBe('Login form\n\n* One\n* Two!');
+  const order = { stageId: 'STAGE-1', merge: 'squash', message: 'Login form\n\n* One\n* Two!', head, tree };
+  expect(sent('complete_stage')).toEqual([order]);
+  await user.click(within(dialog).getByRole('button', { name: 'Close' }));
+  const again = await openDialog();
+  await within(again).findByRole('button', { name: 'Squash into main' });
+  expect(within(again).getByRole('radio', { name: 'Squash' })).toHaveProperty('checked', true);
+});
+
+it('names the commit at which a rebase would stop, and has Claude rebase', async () => {
+  const stoppedAt = { commit: 'd'.repeat(40), subject: 'Write the form' };
+  const { user, server, sent } = open('/', plan({ conflicts: ['a.ts', 'b.ts'], stoppedAt }));
+  server.answer({ send_message: ({ messageId }) => ({ status: 'sent', messageId: messageId ?? '' }) as never });
+  const dialog = await openDialog();
+  await user.click(await within(dialog).findByRole('radio', { name: 'Rebase' }));
+  await within(dialog).findByText(
+    'ddddddd "Write the form" on callboard/STAGE-1 and main change the same lines in 2 files:',
+  );
+  await expect.poll(() => sent('get_completion').at(-1)).toMatchObject({ method: 'rebase' });
+  await user.click(within(dialog).getByRole('button', { name: 'Ask Claude to resolve it' }));
+  await expect.poll(() => sent('send_message')).toMatchObject([{ message: expect.stringContaining('Rebase') }]);
 });

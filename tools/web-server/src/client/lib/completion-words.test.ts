@@ -1,6 +1,14 @@
 import { MergePlan } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { draftMessage, finishOf, leftWords, needsAsking, planWords } from './completion-words.ts';
+import {
+  actionWords,
+  askToResolve,
+  draftMessage,
+  finishOf,
+  leftWords,
+  needsAsking,
+  planWords,
+} from './completion-words.ts';
 
 const plan = (fields: Partial<MergePlan> = {}): MergePlan =>
   MergePlan.parse({
@@ -17,11 +25,35 @@ it('names branch, commits, files and target', () => {
     'Commit 1 file on callboard/STAGE-4, then merge it (3 commits, 1 file) into main. No conflicts.',
   );
   expect(words({ conflicts: ['a', 'b', 'c', 'd', 'e'] })).toBe(
-    'callboard/STAGE-4 and main change the same lines of a, b, c and 2 more.',
+    'callboard/STAGE-4 and main change the same lines in 5 files:',
   );
   expect(words({ commits: 0, files: 0 })).toBe('callboard/STAGE-4 has nothing that main lacks.');
   expect(words({ refusal: 'It is dirty.' })).toBe('It is dirty.');
   expect(planWords(null, stage)).toBe('Login form was never started.');
+});
+
+it('says what each way does, on the button and above it', () => {
+  const two = { commits: 2, files: 3 };
+  expect(words({ method: 'squash', ...two })).toBe(
+    'Squash callboard/STAGE-4 (2 commits, 3 files) into one commit on main. No conflicts.',
+  );
+  expect(words({ method: 'rebase', ...two, uncommittedCount: 2 })).toBe(
+    'Commit 2 files on callboard/STAGE-4, then rebase it (3 commits, 3 files) onto main. No conflicts.',
+  );
+  const actions = (['merge', 'squash', 'rebase'] as const).flatMap((method) =>
+    [0, 1].map((uncommittedCount) => actionWords(plan({ method, uncommittedCount }))),
+  );
+  expect(actions).toEqual([
+    ...['Merge into main', 'Commit and merge into main'],
+    ...['Squash into main', 'Commit and squash into main'],
+    ...['Rebase onto main', 'Commit and rebase onto main'],
+  ]);
+  const stoppedAt = { commit: 'c'.repeat(40), subject: 'Write it' };
+  expect(words({ method: 'rebase', conflicts: ['a'], stoppedAt })).toBe(
+    'ccccccc "Write it" on callboard/STAGE-4 and main change the same lines in a file:',
+  );
+  expect(askToResolve('main', 'rebase')).toContain('Rebase the current branch onto main');
+  expect(askToResolve('main', 'squash')).toContain('Merge main into the current branch');
 });
 
 it('knows what there is to do', () => {

@@ -1,4 +1,4 @@
-import type { MergePlan, StageView } from '@callboard/contract';
+import type { MergeMethod, MergePlan, StageView } from '@callboard/contract';
 import { count } from './format.ts';
 
 /** What there is to do with the work of a stage. */
@@ -22,6 +22,20 @@ export function finishOf(plan: MergePlan | null): Finish {
   return plan.uncommittedCount > 0 ? 'commit-and-merge' : 'merge';
 }
 
+/** What the ways of merging are called where one is chosen. */
+export const METHOD_NAMES: Readonly<Record<MergeMethod, string>> = {
+  merge: 'Merge commit',
+  squash: 'Squash',
+  rebase: 'Rebase',
+};
+
+/** The button that does it: it names what happens, and the branch. */
+export function actionWords({ method, into, uncommittedCount }: MergePlan): string {
+  const [verb, where] = method === 'rebase' ? ['rebase', 'onto'] : [method, 'into'];
+  const does = uncommittedCount > 0 ? `commit and ${verb}` : verb;
+  return `${upperFirst(does)} ${where} ${into ?? ''}`;
+}
+
 /** "1 commit, 3 files" */
 const amount = (commits: number, files: number): string => `${count(commits, 'commit')}, ${count(files, 'file')}`;
 
@@ -36,7 +50,7 @@ function named(files: readonly string[], total: number, shown = 3): string {
 export function planWords(plan: MergePlan | null, { title, session }: Pick<StageView, 'title' | 'session'>): string {
   if (plan === null)
     return session === null ? `${title} was never started.` : 'Its worktree and its branch no longer exist.';
-  const { branch, commits, files, uncommittedCount, conflicts, refusal } = plan;
+  const { branch, commits, uncommittedCount, refusal } = plan;
   const into = plan.into ?? '';
   switch (finishOf(plan)) {
     case 'nothing-ran':
@@ -45,13 +59,29 @@ export function planWords(plan: MergePlan | null, { title, session }: Pick<Stage
     case 'refused':
       return refusal ?? '';
     case 'conflict':
-      return `${branch} and ${into} change the same lines of ${named(conflicts, conflicts.length)}.`;
+      return conflictWords(plan);
     case 'commit-and-merge':
-      return `Commit ${count(uncommittedCount, 'file')} on ${branch}, then merge it (${amount(commits + 1, files)}) into ${into}. No conflicts.`;
+      return `Commit ${count(uncommittedCount, 'file')} on ${branch}, then ${mergeWords(plan, 'it', commits + 1)} No conflicts.`;
     default:
-      return `Merge ${branch} (${amount(commits, files)}) into ${into}. No conflicts.`;
+      return `${upperFirst(mergeWords(plan, branch, commits))} No conflicts.`;
   }
 }
+
+/** "squash main (2 commits, 3 files) into one commit on main." */
+function mergeWords({ method, files, into }: MergePlan, what: string, commits: number): string {
+  const target = into ?? '';
+  if (method === 'rebase') return `rebase ${what} (${amount(commits, files)}) onto ${target}.`;
+  if (method === 'squash') return `squash ${what} (${amount(commits, files)}) into one commit on ${target}.`;
+  return `merge ${what} (${amount(commits, files)}) into ${target}.`;
+}
+
+function conflictWords({ branch, into, conflicts, stoppedAt }: MergePlan): string {
+  const what = stoppedAt === null ? branch : `${stoppedAt.commit.slice(0, 7)} "${stoppedAt.subject}" on ${branch}`;
+  const where = conflicts.length === 1 ? 'a file' : count(conflicts.length, 'file');
+  return `${what} and ${into ?? ''} change the same lines in ${where}:`;
+}
+
+const upperFirst = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** What completing without a merge would leave behind; null if nothing. */
 export function leftWords(plan: MergePlan | null): string | null {
@@ -81,5 +111,7 @@ const DRAFT_LENGTH = 400;
 /** What Claude is asked, where its work cannot be merged as it is. */
 export const askToCommit = 'Commit your work on the current branch, with a message that says what it does and why.';
 
-export const askToResolve = (into: string): string =>
-  `Merge ${into} into the current branch, resolve the conflicts, check that everything still works, and commit.`;
+export const askToResolve = (into: string, method: MergeMethod): string =>
+  method === 'rebase'
+    ? `Rebase the current branch onto ${into}, resolve the conflicts, and check that everything still works.`
+    : `Merge ${into} into the current branch, resolve the conflicts, check that everything still works, and commit.`;

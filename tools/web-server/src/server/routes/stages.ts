@@ -1,4 +1,4 @@
-import { DiffQuery, SuggestFiles } from '@callboard/contract';
+import { CompletionQuery, DiffQuery, SuggestFiles } from '@callboard/contract';
 import { MESSAGE_BODY_LIMIT, type Relays } from './relay.ts';
 
 /** Stages, and the commands that control them. */
@@ -105,7 +105,7 @@ export const stageRelays = {
     isBodyOptional: true,
     summary: 'Mark a stage as done',
     description:
-      "With `merge`, first merges its newest commit into the branch that the repository's main checkout is on, with a merge commit; the stage then has `merged`. A stage that is done and was not merged can be merged later in the same way. With `commit`, first commits everything in the worktree that git does not ignore, on the stage's branch, and runs the repository's hooks that were agreed to. With `head` and `tree` from the diff, takes exactly these: if either has changed, the request is refused with `head_moved`. `squash` and `rebase` are not supported yet: `merge_refused`.",
+      "With `merge`, first brings its work into the branch that the repository's main checkout is on: with a merge commit (`true` or `merge`), as a single commit with `message` (`squash`), or as copies of its commits on top, with their authors and dates (`rebase`). The stage then has `merged`. A stage that is done and was not merged can be merged later in the same way. With `commit`, first commits everything in the worktree that git does not ignore, on the stage's branch, and runs the repository's hooks that were agreed to. With `head` and `tree` from the diff, takes exactly these: if either has changed, the request is refused with `head_moved`. A squash and a rebase need git 2.38 or newer, unless the branch is ahead and nothing has to be merged: `merge_refused`.",
     problems: [
       'unknown_stage',
       'stage_running',
@@ -120,9 +120,10 @@ export const stageRelays = {
     ],
   },
   get_completion: {
+    query: CompletionQuery,
     summary: 'Preview what completing would merge',
     description:
-      'Says what a merge would bring into which branch, uncommitted work included, where it would conflict, and whether the last completion can be taken back. Changes nothing.',
+      'Says what a merge, or the given `method`, would bring into which branch, uncommitted work included, where it would conflict, and whether the last completion can be taken back. Changes nothing.',
     problems: ['unknown_stage', 'worktree_failed'],
   },
   undo_completion: {

@@ -1,4 +1,4 @@
-import { type CommandInput, MessageId, type StageView } from '@callboard/contract';
+import { type CommandInput, type MergeMethod, MessageId, type StageView } from '@callboard/contract';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { sendMessage } from '../../../data/stage-commands.ts';
 import { useCommand } from '../../../data/use-command.ts';
@@ -6,10 +6,11 @@ import { client } from '../../../lib/api-client.ts';
 import { tellFinished } from '../components/finished-notice.tsx';
 
 /** What completing the stage would merge, read again after each turn and each completion: no event reports a change of a file. */
-export const completionQuery = ({ id, updatedAt, session }: StageView) =>
+export const completionQuery = ({ id, updatedAt, session }: StageView, method: MergeMethod = 'merge') =>
   queryOptions({
-    queryKey: ['completion', id, updatedAt, session?.state, session?.lastTurn?.at],
-    queryFn: async ({ signal }) => (await client.command('get_completion', { stageId: id }, { signal })).completion,
+    queryKey: ['completion', id, method, updatedAt, session?.state, session?.lastTurn?.at],
+    queryFn: async ({ signal }) =>
+      (await client.command('get_completion', { stageId: id, method }, { signal })).completion,
     placeholderData: keepPreviousData,
     staleTime: 0,
   });

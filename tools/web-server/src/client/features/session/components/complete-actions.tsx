@@ -4,6 +4,7 @@ import { IconArrowBackUp, IconCircleCheck, IconGitMerge } from '@tabler/icons-re
 import { useQuery } from '@tanstack/react-query';
 import { openCompleteDialog } from '../../../data/complete-dialog.ts';
 import { useReopenStage, useUndoCompletion } from '../../../data/stage-commands.ts';
+import { METHOD_NAMES } from '../../../lib/completion-words.ts';
 import { count, exactTime } from '../../../lib/format.ts';
 import { mergedWords } from '../../../lib/merged-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
@@ -64,7 +65,7 @@ function Outcome({ stage }: { stage: StageView }) {
   const details =
     merged === null
       ? undefined
-      : `${count(merged.commits, 'commit')}, ${count(merged.files, 'file')} of ${merged.branch}, ${exactTime(merged.at)}`;
+      : `${METHOD_NAMES[merged.method]}: ${count(merged.commits, 'commit')}, ${count(merged.files, 'file')} of ${merged.branch}, ${exactTime(merged.at)}`;
   const Icon = tone === 'merged' ? IconGitMerge : IconCircleCheck;
   return (
     <span className={css.outcome} data-tone={tone} title={details}>

@@ -1,4 +1,11 @@
-import { type Completion, isActive, type MergePlan, type StageView } from '@callboard/contract';
+import {
+  type Completion,
+  isActive,
+  isWorking,
+  type MergeMethod,
+  type MergePlan,
+  type StageView,
+} from '@callboard/contract';
 import { Button, Loader, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -6,6 +13,7 @@ import { useNavigate } from 'react-router';
 import { closeCompleteDialog, openCompleteDialog } from '../../../data/complete-dialog.ts';
 import { errorText } from '../../../lib/api-client.ts';
 import {
+  actionWords,
   askToCommit,
   askToResolve,
   draftMessage,
@@ -15,10 +23,13 @@ import {
   planWords,
 } from '../../../lib/completion-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { MiddleCut } from '../../../ui/middle-cut.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { completionQuery, useAskClaude, useFinishStage } from '../api/completion.ts';
 import { stageDiffQuery, useReloadDiff } from '../api/stage-diff.ts';
+import { useMergeMethod } from '../model/merge-method.ts';
 import css from './finish.module.css';
+import { MergeWays } from './merge-ways.tsx';
 
 interface FinishPanelProps {
   stage: StageView;
@@ -30,48 +41,57 @@ interface FinishPanelProps {
 /** What can be done with a stage's work: one action that names its target, what it does in one line, and the lesser choices. */
 export function FinishPanel(props: FinishPanelProps) {
   const { stage } = props;
-  const { data, error, isFetching, refetch } = useQuery(completionQuery(stage));
+  const [method, choose] = useMergeMethod(stage.projectId);
+  const { data, error, isFetching, refetch } = useQuery(completionQuery(stage, method));
   if (stage.session !== null && isActive(stage.session.state))
-    return <p className={css.line}>Claude still works on this stage. Interrupt it or wait, then complete the stage.</p>;
+    return (
+      <p className={css.line}>
+        {isWorking(stage.session.state)
+          ? 'Claude is still working on this stage. Interrupt it or wait, then complete the stage.'
+          : 'Claude waits for an answer in this stage. Answer or interrupt it, then complete the stage.'}
+      </p>
+    );
   if (error !== null) return <FailureNote>The changes could not be read. {errorText(error)}</FailureNote>;
   if (data === undefined) return <Loader size="sm" color="gray" aria-label="Reading the changes" />;
-  return <Known {...props} completion={data} isReading={isFetching} readAgain={() => void refetch()} />;
+  const reading = { method, choose, isReading: isFetching, readAgain: () => void refetch() };
+  return <Known {...props} {...reading} completion={data} />;
 }
 
 interface KnownProps extends FinishPanelProps {
   completion: Completion;
+  method: MergeMethod;
+  choose: (method: MergeMethod) => void;
   isReading: boolean;
   readAgain: () => void;
 }
 
-function Known({ stage, isDialog = false, done, completion, isReading, readAgain }: KnownProps) {
+function Known(props: KnownProps) {
+  const { stage, isDialog = false, done, completion, method, choose, readAgain } = props;
   const { plan } = completion;
   const look = useLookAgain(stage, plan);
-  const [message, setMessage] = useState(() => draftMessage(stage));
+  const [written, write] = useState<Partial<Record<MergeMethod, string>>>({});
   const finish = useFinishStage(stage, done);
   const kind = finishOf(plan);
-  const isDone = stage.completedAt !== null;
-  const left = isDone ? null : leftWords(plan);
-  const commits = kind === 'commit-and-merge';
-  const off = !useCanCommand() || finish.isPending;
-  const seen = plan === null ? {} : { head: plan.head, tree: plan.tree };
-  const merge = () =>
-    finish.mutate({ merge: true, ...(commits && { commit: { message } }), ...seen }, { onError: readAgain });
-  const complete = () => {
-    if (!isDialog && needsAsking(plan)) openCompleteDialog(stage.id);
-    else finish.mutate({});
-  };
-  const isOutdated = look !== null;
-  const merges = !isOutdated && (kind === 'merge' || commits);
-  const isLesser = merges || isOutdated || kind === 'conflict' || kind === 'refused';
+  const left = stage.completedAt === null ? leftWords(plan) : null;
+  const merges = look === null && (kind === 'merge' || kind === 'commit-and-merge');
+  const hasMessage = merges && (kind === 'commit-and-merge' || method === 'squash');
+  const message = written[method] ?? plan?.message ?? draftMessage(stage);
+  const isOther = plan !== null && plan.method !== method; // the answer about the chosen way is on its way
+  const isOff = !useCanCommand() || finish.isPending || isOther;
   return (
     <div className={css.finish}>
-      <p className={css.line}>{isOutdated ? 'The work has changed since you looked at it.' : planWords(plan, stage)}</p>
-      {merges && commits && (
+      {look === null && plan?.into != null && kind !== 'nothing-to-merge' && (
+        <MergeWays method={method} choose={choose} disabled={finish.isPending} />
+      )}
+      <p className={css.line} data-stale={isOther || undefined}>
+        {look === null ? planWords(plan, stage) : 'The work has changed since you looked at it.'}
+      </p>
+      {look === null && kind === 'conflict' && <ConflictingFiles files={plan?.conflicts ?? []} />}
+      {hasMessage && (
         <Textarea
           label="Commit message"
           value={message}
-          onChange={(event) => setMessage(event.currentTarget.value)}
+          onChange={(event) => write({ ...written, [method]: event.currentTarget.value })}
           autosize
           minRows={2}
           maxRows={8}
@@ -80,38 +100,73 @@ function Known({ stage, isDialog = false, done, completion, isReading, readAgain
       {finish.isError && <FailureNote>{errorText(finish.error)}</FailureNote>}
       {isDialog && left !== null && <p className={css.left}>Without merging: {left}</p>}
       <div className={css.actions}>
-        {!isDone && (
+        <CompleteOnly {...props} finish={finish} isLesser={merges || look !== null} isOff={isOff} />
+        {look === null ? <OtherWays {...props} plan={plan} /> : <Button onClick={look}>Look at the changes</Button>}
+        {merges && plan !== null && (
           <Button
-            variant={isLesser ? 'subtle' : 'filled'}
-            {...(isLesser && { color: 'gray' })}
-            disabled={off}
-            loading={finish.isPending && finish.variables.merge !== true}
-            onClick={complete}
+            disabled={isOff || (hasMessage && message.trim() === '')}
+            loading={finish.isPending && finish.variables.merge !== undefined}
+            onClick={() => finish.mutate(orderOf(plan, message), { onError: readAgain })}
           >
-            {left === null ? 'Complete' : 'Complete without merging'}
-          </Button>
-        )}
-        {isOutdated ? (
-          <Button onClick={look}>Look at the changes</Button>
-        ) : (
-          <AskClaude stage={stage} plan={plan} done={done} />
-        )}
-        {!isOutdated && kind === 'refused' && (
-          <Button loading={isReading} onClick={readAgain}>
-            Check again
-          </Button>
-        )}
-        {merges && (
-          <Button
-            disabled={off || (commits && message.trim() === '')}
-            loading={finish.isPending && finish.variables.merge === true}
-            onClick={merge}
-          >
-            {commits ? 'Commit and merge' : 'Merge'} into {plan?.into}
+            {actionWords(plan)}
           </Button>
         )}
       </div>
     </div>
+  );
+}
+
+/** What is sent is what the plan showed. */
+const orderOf = ({ method, head, tree, uncommittedCount }: MergePlan, message: string) => ({
+  ...{ merge: method, head, tree },
+  ...(uncommittedCount > 0 && { commit: { message } }),
+  ...(method === 'squash' && { message }),
+});
+
+/** How many conflicting files are named. */
+const NAMED = 8;
+
+function ConflictingFiles({ files }: { files: readonly string[] }) {
+  const more = files.length - NAMED;
+  return (
+    <ul className={css.files}>
+      {files.slice(0, NAMED).map((file) => (
+        <li key={file}>
+          <MiddleCut text={file} />
+        </li>
+      ))}
+      {more > 0 && <li className={css.left}>and {more} more</li>}
+    </ul>
+  );
+}
+
+interface CompleteOnlyProps extends KnownProps {
+  finish: ReturnType<typeof useFinishStage>;
+  /** Another action is likelier. */
+  isLesser: boolean;
+  isOff: boolean;
+}
+
+/** Completes the stage and leaves its work where it is. */
+function CompleteOnly({ stage, isDialog = false, completion, finish, isLesser, isOff }: CompleteOnlyProps) {
+  const { plan } = completion;
+  if (stage.completedAt !== null) return null;
+  const kind = finishOf(plan);
+  const isQuiet = isLesser || kind === 'conflict' || kind === 'refused';
+  const complete = () => {
+    if (!isDialog && needsAsking(plan)) openCompleteDialog(stage.id);
+    else finish.mutate({});
+  };
+  return (
+    <Button
+      variant={isQuiet ? 'subtle' : 'filled'}
+      {...(isQuiet && { color: 'gray' })}
+      disabled={isOff}
+      loading={finish.isPending && finish.variables.merge === undefined}
+      onClick={complete}
+    >
+      {leftWords(plan) === null ? 'Complete' : 'Complete without merging'}
+    </Button>
   );
 }
 
@@ -128,27 +183,33 @@ function useLookAgain({ id }: StageView, plan: MergePlan | null): (() => void) |
   };
 }
 
-/** What only Claude can do before a merge: commit with its own message, or resolve conflicts. */
-function AskClaude({ stage, plan, done }: { stage: StageView; plan: MergePlan | null; done: () => void }) {
+/** What else leads on: Claude commits, or resolves conflicts; or a person has changed something and asks again. */
+function OtherWays({ stage, plan, done, isReading, readAgain }: KnownProps & { plan: MergePlan | null }) {
   const ask = useAskClaude(stage, done);
   const canCommand = useCanCommand();
   const kind = finishOf(plan);
-  if (stage.session === null || plan === null) return null;
-  if (kind === 'conflict')
-    return (
+  if (plan === null) return null;
+  const asks = (words: string, order: string, isFirst: boolean) =>
+    stage.session !== null && (
       <Button
+        variant={isFirst ? 'filled' : 'default'}
         disabled={!canCommand}
         loading={ask.isPending}
-        onClick={() => ask.mutate(askToResolve(plan.into ?? plan.branch))}
+        onClick={() => ask.mutate(order)}
       >
-        Ask Claude to resolve it
+        {words}
       </Button>
     );
-  if (kind !== 'commit-and-merge' && !(kind === 'refused' && plan.uncommittedCount > 0)) return null;
+  if (kind === 'conflict') return asks('Ask Claude to resolve it', askToResolve(plan.into ?? '', plan.method), true);
+  if (kind === 'commit-and-merge') return asks('Ask Claude to commit', askToCommit, false);
+  if (kind !== 'refused') return null;
   return (
-    <Button variant="default" disabled={!canCommand} loading={ask.isPending} onClick={() => ask.mutate(askToCommit)}>
-      Ask Claude to commit
-    </Button>
+    <>
+      {plan.uncommittedCount > 0 && asks('Ask Claude to commit', askToCommit, false)}
+      <Button loading={isReading} onClick={readAgain}>
+        Check again
+      </Button>
+    </>
   );
 }
 

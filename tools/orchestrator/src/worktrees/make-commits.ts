@@ -1,0 +1,69 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Rejection } from '../lib/errors.ts';
+import type { Git } from './git/git.ts';
+import { NO_REPLACEMENTS } from './git/no-replacements.ts';
+import { identityOptions } from './merge-plan.ts';
+import type { ReplayedCommit } from './replay.ts';
+
+/** A commit that is to be made: of these files, after `parent`. */
+interface NewCommit {
+  tree: string;
+  parent: string;
+  message: string;
+  /** Variables that name another author. */
+  author?: Record<string, string>;
+}
+
+/** Makes commits that nothing points at yet, as the person, signed if the configuration says so. */
+export interface CommitMaker {
+  squash(commit: Omit<NewCommit, 'author'>): Promise<string>;
+  /** Returns the newest commit. Authors, their dates and messages stay; a commit that would be the same is used as it is. */
+  rebase(commits: readonly ReplayedCommit[], onto: string): Promise<string>;
+}
+
+/** @throws (both functions of the maker) Rejection `merge_refused` with git's reason, for example that it cannot sign */
+export function createCommitMaker(git: Git, folder: string): CommitMaker {
+  async function make({ tree, parent, message, author = {} }: NewCommit): Promise<string> {
+    const temporary = await mkdtemp(join(tmpdir(), 'callboard-message-'));
+    try {
+      const file = join(temporary, 'message');
+      await writeFile(file, message);
+      const signs = await git.try(folder, ['config', '--type=bool', '--get', 'commit.gpgSign']);
+      const options = [...(await identityOptions(git, folder)), '-c', 'i18n.commitEncoding=UTF-8'];
+      const sign = signs.stdout.trim() === 'true' ? ['-S'] : [];
+      const args = [...options, 'commit-tree', ...sign, tree, '-p', parent, '-F', file];
+      const made = await git.try(folder, args, { ...NO_REPLACEMENTS, ...author });
+      if (!made.failed) return made.stdout.trim();
+      throw new Rejection('merge_refused', `git could not commit, and nothing was merged: ${made.stderr.trim()}`);
+    } finally {
+      await rm(temporary, { recursive: true, force: true });
+    }
+  }
+
+  return {
+    squash: make,
+    async rebase(commits, onto) {
+      let newest = onto;
+      for (const { commit, parent, tree } of commits) {
+        if (parent === newest)
+          newest = commit; // nothing before it has changed
+        else newest = await make({ tree, parent: newest, ...(await describe(git, folder, commit)) });
+      }
+      return newest;
+    },
+  };
+}
+
+async function describe(git: Git, folder: string, commit: string): Promise<Pick<NewCommit, 'message' | 'author'>> {
+  const form = ['--no-walk', '--encoding=UTF-8', '--date=raw', '--format=%an%x00%ae%x00%ad%x00%B'];
+  const told = await git.try(folder, ['rev-list', ...form, commit], NO_REPLACEMENTS);
+  if (told.failed) throw new Rejection('merge_refused', `git could not read ${commit}: ${told.stderr.trim()}`);
+  const text = told.stdout.slice(told.stdout.indexOf('\n') + 1); // after "commit <id>"
+  const [name = '', email = '', date = '', ...message] = text.split('\0');
+  return {
+    message: message.join('\0').replace(/\n$/, ''),
+    author: { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: `@${date}` },
+  };
+}
