@@ -1,5 +1,4 @@
 import type { BoardView, Column, StageId } from '@callboard/contract';
-import { type DraggableChildrenFn, Droppable } from '@hello-pangea/dnd';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronsLeft, IconChevronsRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -12,8 +11,9 @@ import { useBoardUi } from '../model/board-ui.ts';
 import { COLUMN_EMPTY, COLUMN_TITLES, columnStages, countElsewhere } from '../model/columns.ts';
 import { dropOn } from '../model/drop.ts';
 import { isFiltering } from '../model/filter.ts';
+import { useLifted } from '../model/lifted.ts';
 import css from './board.module.css';
-import { AllRows, MOST_DRAWN, RowItem, VirtualRows } from './column-rows.tsx';
+import { AllRows, MOST_DRAWN, VirtualRows } from './column-rows.tsx';
 import type { RowSlots } from './stage-row.tsx';
 
 interface BoardColumnProps extends Pick<RowSlots, 'RequestSlot'> {
@@ -40,6 +40,7 @@ export function BoardColumn({ column, RequestSlot }: BoardColumnProps) {
     <section
       className={css.column}
       aria-labelledby={titleId}
+      data-column={column}
       data-phone={onPhone}
       data-folded={isFolded}
       data-needs={column === 'needs-you' && count > 0}
@@ -82,25 +83,13 @@ interface DropTargetProps extends BoardColumnProps {
 
 function DropTarget({ column, stageIds, isPhone, RequestSlot }: DropTargetProps) {
   const isFixed = !useCanCommand() || isPhone;
-  const isLong = stageIds.length > MOST_DRAWN;
-  const Rows = isLong ? VirtualRows : AllRows;
-  const clone: DraggableChildrenFn = (drag, snapshot, { draggableId }) => (
-    <RowItem stageId={draggableId as StageId} {...{ RequestSlot, drag, snapshot }} />
-  );
+  const lifted = useLifted(({ lifted }) => (lifted?.over === column ? lifted.stageId : null));
+  const Rows = stageIds.length > MOST_DRAWN ? VirtualRows : AllRows;
   return (
-    <Droppable
-      key={isLong ? 'long' : 'short'}
-      droppableId={column}
-      mode={isLong ? 'virtual' : 'standard'}
-      {...(isLong && { renderClone: clone })}
-    >
-      {(provided, { draggingOverWith }) => (
-        <>
-          <Rows {...{ column, stageIds, isFixed, provided, RequestSlot }} />
-          {draggingOverWith != null && <DropHint stageId={draggingOverWith as StageId} column={column} />}
-        </>
-      )}
-    </Droppable>
+    <>
+      <Rows {...{ column, stageIds, isFixed, RequestSlot }} />
+      {lifted !== null && <DropHint stageId={lifted} column={column} />}
+    </>
   );
 }
 
