@@ -137,6 +137,20 @@ const PICTURES: Record<string, Look> = {
     await page.getByLabel('Attach files').setInputFiles([picture, log]);
     await page.getByRole('button', { name: 'Remove error.log' }).waitFor();
   },
+  'failed-start': async (page) => {
+    const detail =
+      'The worktree was not created. The disk is full. Make room, then try again.\nfatal: could not create work tree: No space left on device';
+    const code = 'worktree_failed';
+    const body = { type: `urn:callboard:problem:${code}`, title: 'Worktree failed', status: 503, code, detail };
+    await page.route('**/start', (route) => route.fulfill({ status: 503, json: body }));
+    await open('/')(page);
+    await alone(page);
+    const tab = page.getByRole('tab', { name: /^Ready/ });
+    if (await tab.isVisible()) await tab.click();
+    await page.getByRole('button', { name: 'Start', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    await page.unroute('**/start');
+  },
   project: async (page) => {
     await open('/')(page);
     await alone(page);

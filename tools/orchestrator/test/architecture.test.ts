@@ -210,7 +210,7 @@ describe('the board in the browser', () => {
   describeFolders('web-server/src/client', folderOf, {
     lib: [],
     ui: ['lib'],
-    data: ['lib'],
+    data: ['lib', 'ui'],
     stream: ['data', 'lib'],
     'request words': ['features/interaction', 'lib'],
     'features/board': [...feature, 'request words'],

@@ -4,6 +4,8 @@ import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { BrowserRouter, Route, Routes } from 'react-router';
 import type { BoardStream } from '../stream/start-stream.ts';
 import { StreamProvider } from '../stream/stream-context.tsx';
+import { FarStepProvider } from '../ui/error-note.tsx';
+import { ErrorStepButton } from './error-step.tsx';
 import { Frame } from './frame.tsx';
 import { BoardPage, DecisionsPage, InboxPage, NotFoundPage, SessionsPage, StagePage, TrashPage } from './pages.tsx';
 import { theme } from './theme.ts';
@@ -13,19 +15,21 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
     <MantineProvider theme={theme} defaultColorScheme="auto" deduplicateCssVariables={false}>
       <QueryClientProvider client={cache}>
         <StreamProvider value={stream}>
-          <Notifications position="bottom-left" />
           <BrowserRouter>
-            <Routes>
-              <Route element={<Frame />}>
-                <Route index element={<BoardPage />} />
-                <Route path="inbox" element={<InboxPage />} />
-                <Route path="decisions" element={<DecisionsPage />} />
-                <Route path="sessions" element={<SessionsPage />} />
-                <Route path="trash" element={<TrashPage />} />
-                <Route path="stages/:stageId" element={<StagePage />} />
-                <Route path="*" element={<NotFoundPage />} />
-              </Route>
-            </Routes>
+            <FarStepProvider value={ErrorStepButton}>
+              <Notifications position="bottom-left" />
+              <Routes>
+                <Route element={<Frame />}>
+                  <Route index element={<BoardPage />} />
+                  <Route path="inbox" element={<InboxPage />} />
+                  <Route path="decisions" element={<DecisionsPage />} />
+                  <Route path="sessions" element={<SessionsPage />} />
+                  <Route path="trash" element={<TrashPage />} />
+                  <Route path="stages/:stageId" element={<StagePage />} />
+                  <Route path="*" element={<NotFoundPage />} />
+                </Route>
+              </Routes>
+            </FarStepProvider>
           </BrowserRouter>
         </StreamProvider>
       </QueryClientProvider>

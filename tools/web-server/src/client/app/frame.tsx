@@ -11,6 +11,7 @@ import { useNewLoginNotices } from '../features/logins/api/use-new-login-notices
 import { errorText, isTransient } from '../lib/api-client.ts';
 import { useStreamState } from '../stream/stream-context.tsx';
 import { BrandMark } from '../ui/brand-mark.tsx';
+import { CopyLine } from '../ui/copy-line.tsx';
 import { useCoversPage, useTopLayer } from '../ui/dialog-layers.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { useAlerts } from './alerts.ts';
@@ -151,9 +152,10 @@ function LoginHint({ isKeyLost }: { isKeyLost: boolean }) {
           </p>
         )}
         <p>
-          Press <kbd>l</kbd> in Callboard’s terminal, or run <code>npx callboard link</code>, and open the link that is
-          printed. Each link works once.
+          Press <kbd>l</kbd> in Callboard’s terminal, or run this command, and open the link that is printed. Each link
+          works once.
         </p>
+        <CopyLine text="npx callboard link" />
       </div>
     </main>
   );

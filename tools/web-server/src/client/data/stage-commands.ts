@@ -14,7 +14,7 @@ import { client } from '../lib/api-client.ts';
 import { type ContinueAction, continueAction } from '../lib/continue-action.ts';
 import { deletedWords } from '../lib/removal-words.ts';
 import { untilDelivered } from '../lib/until-delivered.ts';
-import { useCommand } from './use-command.ts';
+import { useCommand } from './use-command.tsx';
 
 // Commands on a whole stage. Its card and its page share them.
 
@@ -42,18 +42,22 @@ export function startStage(stageId: StageId): Promise<CommandReply<'start_stage'
   return answer;
 }
 
+const itself = (stageId: StageId): StageId => stageId;
+
 /** Starts the next phase of the stage's pipeline. */
 export const advanceStage = (stageId: StageId) => client.command('advance_stage', { stageId });
 
 export const useAdvanceStage = (title: string) =>
-  useCommand({ run: advanceStage, failed: `The next phase of ${title} did not begin` });
+  useCommand({ run: advanceStage, failed: `The next phase of ${title} did not begin`, stageId: itself });
 
-export const useStartStage = (title: string) => useCommand({ run: startStage, failed: `${title} was not started` });
+export const useStartStage = (title: string) =>
+  useCommand({ run: startStage, failed: `${title} was not started`, stageId: itself });
 
 export const useStopStage = (title: string) =>
   useCommand({
     run: (stageId: StageId) => client.command('stop_stage', { stageId }),
     failed: `${title} was not stopped`,
+    stageId: itself,
   });
 
 /** Acknowledges what raised the alarm: the session may continue. */
@@ -61,6 +65,7 @@ export const useAcknowledgeAlarm = (title: string) =>
   useCommand({
     run: (stageId: StageId) => client.command('acknowledge_alarm', { stageId }),
     failed: `The alarm of ${title} was not acknowledged`,
+    stageId: itself,
   });
 
 /** Acknowledges that Claude Code denied the last call: the stage moves to Review. */
@@ -68,6 +73,7 @@ export const useAcknowledgeDenial = (title: string) =>
   useCommand({
     run: (stageId: StageId) => client.command('acknowledge_denial', { stageId }),
     failed: `The denial in ${title} still waits to be seen`,
+    stageId: itself,
   });
 
 /** Sets the stage's own sandbox switch from its next start on; null follows the project. */
@@ -76,18 +82,21 @@ export const useSetSandbox = (title: string) =>
     run: ({ stageId, sandbox }: { stageId: StageId; sandbox: boolean | null }) =>
       client.command('update_stage', { stageId, patch: { sandbox } }),
     failed: `The sandbox of ${title} was not changed`,
+    stageId: ({ stageId }) => stageId,
   });
 
 /** Moves a done stage back to Review. */
 export const reopenStage = (stageId: StageId) => client.command('reopen_stage', { stageId });
 
-export const useReopenStage = (title: string) => useCommand({ run: reopenStage, failed: `${title} was not reopened` });
+export const useReopenStage = (title: string) =>
+  useCommand({ run: reopenStage, failed: `${title} was not reopened`, stageId: itself });
 
 /** Deletes a stage, and shows what was kept and what could not be removed. */
 export const useDeleteStage = (title: string, done: () => void) =>
   useCommand({
     run: (removal: { stageId: StageId; buildFolders: BuildFolders }) => client.command('remove_stage', removal),
     failed: `${title} was not deleted`,
+    stageId: ({ stageId }) => stageId,
     done: (reply) => {
       const words = deletedWords(reply);
       const autoClose = reply.left === null ? 8_000 : false;
@@ -102,6 +111,7 @@ export const useUndoCompletion = (title: string) =>
   useCommand({
     run: (stageId: StageId) => client.command('undo_completion', { stageId }),
     failed: `The completion of ${title} was not undone`,
+    stageId: itself,
   });
 
 /** Sends a message to a stage's session, and resends it while the reply is lost: its id makes that harmless. */
@@ -138,6 +148,7 @@ export function useContinueStage(stage: StageView): (ContinueAction & { run: () 
     run: (one: Continue) =>
       sendMessage(one.stageId, { message: CONTINUE_MESSAGE, messageId: continueMessageId(one), mode: 'append' }),
     failed: `${stage.title} was not told to continue`,
+    stageId: ({ stageId }) => stageId,
     // A queued message can be removed from the queue, and then be wanted again.
     done: ({ status }, { stageId }) => {
       if (status === 'queued') sentCommands.setState(({ continues }) => ({ continues: without(continues, stageId) }));

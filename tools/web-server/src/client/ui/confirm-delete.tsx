@@ -2,12 +2,12 @@ import type { BuildFolders, KeptFile, Removal, StageId } from '@callboard/contra
 import { Button, Checkbox, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { client, errorText } from '../lib/api-client.ts';
+import { client } from '../lib/api-client.ts';
 import { count } from '../lib/format.ts';
 import { removalWords, sizeOf, sizeWords } from '../lib/removal-words.ts';
 import css from './confirm-delete.module.css';
 import { Dialog } from './dialog.tsx';
-import { FailureNote } from './note.tsx';
+import { ErrorNote } from './error-note.tsx';
 
 interface ConfirmDeleteProps {
   stageId: StageId;
@@ -35,7 +35,9 @@ export function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: 
       <div className={css.body}>
         <p>The card, its transcript and its queue are deleted. Its decisions stay in the decision log.</p>
         {plan.isLoading && <p className={css.quiet}>Looking at its worktree...</p>}
-        {plan.error !== null && <FailureNote>Its worktree could not be looked at. {errorText(plan.error)}</FailureNote>}
+        {plan.error !== null && (
+          <ErrorNote lead="Its worktree could not be looked at." error={plan.error} retry={() => void plan.refetch()} />
+        )}
         {plan.data !== undefined && (
           <Plan removal={plan.data} deletesBuilds={deletesBuilds} setDeletesBuilds={setDeletesBuilds} />
         )}

@@ -11,7 +11,7 @@ import type {
 import { notifications } from '@mantine/notifications';
 import { openCompleteDialog } from '../../../data/complete-dialog.ts';
 import { advanceStage, reopenStage, startStage } from '../../../data/stage-commands.ts';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import type { Drop } from '../model/drop.ts';
@@ -69,6 +69,7 @@ export const useStartNew = () =>
   useCommand({
     run: (stage: StageView) => startStage(stage.id),
     failed: (stage) => `${stage.title} was created, but not started`,
+    stageId: ({ id }) => id,
   });
 
 type DropCommand = Extract<Drop, { kind: 'command' }>['verb'];
@@ -99,6 +100,7 @@ export function useDropCommand() {
       }
     },
     failed: ({ stage, verb }) => `${stage.title} ${DROPS[verb].failed}`,
+    stageId: ({ stage }) => stage.id,
   });
 }
 

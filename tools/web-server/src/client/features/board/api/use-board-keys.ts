@@ -1,10 +1,9 @@
 import type { BoardView, Column, PendingRequest, StageId, StageView } from '@callboard/contract';
-import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useLayoutEffect, useRef } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { startStage } from '../../../data/stage-commands.ts';
-import { errorText } from '../../../lib/api-client.ts';
+import { showFailure } from '../../../data/use-command.tsx';
 import { isTextField, useLetterKeys } from '../../../ui/shortcuts.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { cardAt, MOVES } from '../model/card-focus.ts';
@@ -151,15 +150,12 @@ function act(view: BoardView, key: string): boolean {
 /** Whether the stage was never started and is not done. */
 export const canStart = ({ session, completedAt }: StageView): boolean => session === null && completedAt === null;
 
-async function startOne({ id, title }: StageView): Promise<void> {
+async function startOne(stage: StageView): Promise<void> {
+  const { id, title } = stage;
   try {
     await startStage(id);
   } catch (error) {
-    notifications.show({
-      title: `${title} was not started`,
-      message: errorText(error),
-      color: 'red',
-      autoClose: 12_000,
-    });
+    const retry = () => void startOne(stage);
+    showFailure({ title: `${title} was not started`, error, stageId: id, retry });
   }
 }

@@ -3,10 +3,10 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { DropZone } from '../../../ui/attached-files.tsx';
-import { FailureNote, Note } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
+import { Note } from '../../../ui/note.tsx';
 import { useEditStage } from '../api/use-board-commands.ts';
 import { useFormDraft } from '../api/use-form-draft.ts';
 import { useFormFiles } from '../api/use-form-files.ts';
@@ -71,7 +71,7 @@ function Known({ stage }: { stage: StageView }) {
           startedPhases={session === null ? null : session.phaseIndex + 1}
           submit={submit}
         />
-        {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
+        {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
         <FormEnd>
           <Button variant="default" onClick={end}>
             Cancel

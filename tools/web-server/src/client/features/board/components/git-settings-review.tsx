@@ -1,8 +1,7 @@
 import type { Project } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { HiddenNote, Seen } from '../../../ui/seen.tsx';
 import { useAgreeGitSettings } from '../api/use-board-commands.ts';
 import { kindWords } from '../model/git-setting-words.ts';
@@ -44,7 +43,7 @@ export function GitSettingsReview({ project: { id, name, gitSettings } }: { proj
           </li>
         ))}
       </ul>
-      {agree.isError && <FailureNote>Nothing was agreed to. {errorText(agree.error)}</FailureNote>}
+      {agree.isError && <ErrorNote lead="Nothing was agreed to." error={agree.error} />}
       <div className={formCss.end}>
         <Button disabled={!canCommand} loading={agree.isPending} onClick={() => agree.mutate(gitSettings.hash)}>
           Agree

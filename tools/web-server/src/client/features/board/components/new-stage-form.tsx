@@ -4,11 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { DropZone } from '../../../ui/attached-files.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
 import { useCreateStage, useStartNew } from '../api/use-board-commands.ts';
 import { useFormDraft } from '../api/use-form-draft.ts';
 import { useFormFiles } from '../api/use-form-files.ts';
@@ -75,7 +74,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
           startedPhases={null}
           submit={() => submit(true)}
         />
-        {create.isError && <FailureNote>The stage was not created. {errorText(create.error)}</FailureNote>}
+        {create.isError && <ErrorNote lead="The stage was not created." error={create.error} />}
         <FormEnd>
           <Checkbox
             className={css.first}

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { startStage } from '../../../data/stage-commands.ts';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 import { count } from '../../../lib/format.ts';
 import { PRIORITIES } from '../../../lib/priority-words.ts';

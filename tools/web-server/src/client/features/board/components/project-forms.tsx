@@ -3,10 +3,9 @@ import { Button, Checkbox, NumberInput, Tabs, Textarea, TextInput } from '@manti
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, type FormEvent, useState } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Confirm } from '../../../ui/confirm-dialog.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useEditProject, useRemoveProject } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { projectFormOf, readProjectForm } from '../model/project-form.ts';
@@ -109,7 +108,7 @@ function SettingsForm({ project }: { project: Project }) {
         form={form.sandbox}
         set={(change) => setForm((old) => ({ ...old, sandbox: { ...old.sandbox, ...change } }))}
       />
-      {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
+      {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
       <div className={css.end}>
         <RemoveProject project={project} />
         <Button variant="default" onClick={closeForm}>

@@ -2,12 +2,10 @@ import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'react-router';
 import { decisionLogQuery } from '../../../data/queries.ts';
-import { errorText } from '../../../lib/api-client.ts';
 import { requestKey } from '../../../lib/request-text.ts';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { isFiltering, readLogFilter, toQuery } from '../model/log-filter.ts';
 import css from './decision-log.module.css';
-
 import { DecisionRow } from './decision-row.tsx';
 import { ExportButton } from './export-button.tsx';
 import { LogFilters } from './log-filters.tsx';
@@ -34,7 +32,9 @@ export default function DecisionLog() {
       <LogFilters filter={filter} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard */}
       <section className={css.scroll} aria-label="Decision log" aria-busy={log.isFetching} tabIndex={0}>
-        {log.error !== null && <FailureNote>The log could not be read. {errorText(log.error)}</FailureNote>}
+        {log.error !== null && (
+          <ErrorNote lead="The log could not be read." error={log.error} retry={() => void log.refetch()} />
+        )}
         {log.isSuccess && decisions.length === 0 && (
           <p className={css.none}>
             {isFiltering(filter)

@@ -2,7 +2,7 @@ import type { DecisionFilter } from '@callboard/contract';
 import { routes } from '@callboard/contract/client';
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 
 interface ExportProps {

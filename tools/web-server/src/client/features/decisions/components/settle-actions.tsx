@@ -1,9 +1,8 @@
 import type { Decision } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useId } from 'react';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useSettle, type Way } from '../api/use-settle.ts';
 import css from './unsettled.module.css';
 
@@ -31,7 +30,7 @@ export function SettleActions({ decision }: { decision: Decision }) {
         Retry tells Claude in a message what was decided, and to check before doing it again; a tool then asks again.
         Dismiss sends nothing and takes this note away.
       </p>
-      {settle.isError && <FailureNote>{errorText(settle.error)}</FailureNote>}
+      {settle.isError && <ErrorNote error={settle.error} />}
       <div className={css.buttons}>
         {button('dismiss', 'Dismiss')}
         {button('retry', 'Retry')}

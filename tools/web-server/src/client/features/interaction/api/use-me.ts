@@ -11,7 +11,7 @@ import { notifications } from '@mantine/notifications';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client, errorText } from '../../../lib/api-client.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useOverlayState } from '../model/overlay-queue.ts';

@@ -1,7 +1,7 @@
 import type { PermissionRule, ProjectId } from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { rulesQuery } from '../../../data/queries.ts';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 
 /** Removes a kept rule. */

@@ -1,11 +1,10 @@
 import type { PendingRequest, StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
-import { errorText } from '../../../lib/api-client.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { useSetLater } from '../api/use-me.ts';
 import { requestKinds } from '../kinds/registry.ts';
@@ -71,7 +70,7 @@ function CardVerdict({ request, describedBy }: { request: PendingRequest; descri
   );
   return (
     <>
-      {approve.isError && <FailureNote>{errorText(approve.error)}</FailureNote>}
+      {approve.isError && <ErrorNote error={approve.error} />}
       <StillSending isPending={approve.isPending} />
       <div className={css.cardActions}>
         {button('deny', 'Deny', 'd')}

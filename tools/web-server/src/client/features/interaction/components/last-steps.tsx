@@ -1,8 +1,8 @@
 import type { PendingRequest, TranscriptEntry } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { client, errorText } from '../../../lib/api-client.ts';
+import { client } from '../../../lib/api-client.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useFolder } from '../api/use-request.ts';
 import css from './content.module.css';
@@ -15,11 +15,12 @@ const FETCHED = 12;
 export function LastSteps({ request }: { request: PendingRequest }) {
   const { stageId, requestId, toolUseId } = request;
   const folder = useFolder(stageId);
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['last-steps', stageId, requestId],
     queryFn: ({ signal }) => client.command('get_transcript', { stageId, limit: FETCHED }, { signal }),
   });
-  if (error !== null) return <FailureNote>The recent activity could not be read. {errorText(error)}</FailureNote>;
+  if (error !== null)
+    return <ErrorNote lead="The recent activity could not be read." error={error} retry={() => void refetch()} />;
   if (data === undefined) return <p className={css.hint}>Reading …</p>;
   const steps = data.entries
     .filter((entry) => entry.kind !== 'tool-use' || entry.toolUseId !== toolUseId)

@@ -2,9 +2,8 @@ import { type PermissionRule, type ProjectId, visibleText } from '@callboard/con
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { rulesQuery } from '../../../data/queries.ts';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useStageTitle } from '../api/use-request.ts';
@@ -14,10 +13,10 @@ import TrustPanel from './trust-panel.tsx';
 
 /** The kept rules of a project and its stages, and the settings that its repository brings. */
 export default function ProjectRules({ projectId }: { projectId: ProjectId }) {
-  const { data, error } = useQuery(rulesQuery(projectId));
+  const { data, error, refetch } = useQuery(rulesQuery(projectId));
   return (
     <>
-      {error !== null && <FailureNote>The rules could not be read. {errorText(error)}</FailureNote>}
+      {error !== null && <ErrorNote lead="The rules could not be read." error={error} retry={() => void refetch()} />}
       {data !== undefined && <KeptRules projectId={projectId} rules={data.rules} />}
       <section className={css.dialogPart} aria-labelledby="rules-repository">
         <h3 id="rules-repository">From the repository’s settings</h3>

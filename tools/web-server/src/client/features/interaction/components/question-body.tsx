@@ -1,9 +1,9 @@
 import { questionsOf } from '@callboard/contract';
 import { Anchor } from '@mantine/core';
 import { useRef } from 'react';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
-import { FailureNote, Note } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
+import { Note } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { useDraft } from '../api/use-draft.ts';
@@ -79,7 +79,7 @@ export function QuestionBody({ request, answer }: FormProps) {
       <div className={css.actions}>
         {answer.isError && (
           <div className={css.problem}>
-            <FailureNote>{errorText(answer.error)}</FailureNote>
+            <ErrorNote error={answer.error} />
           </div>
         )}
         <StillSending isPending={answer.isPending} />

@@ -3,10 +3,10 @@ import { Badge, Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useId } from 'react';
 import { type TrustPlace, trustQuery, useTrustLater } from '../../../data/trust-query.ts';
-import { useCommand } from '../../../data/use-command.ts';
-import { client, errorText } from '../../../lib/api-client.ts';
+import { useCommand } from '../../../data/use-command.tsx';
+import { client } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { type TrustGroup, trustGroups } from '../model/trust-groups.ts';
 import css from './trust-panel.module.css';
@@ -19,11 +19,12 @@ interface TrustPanelProps {
 
 /** Lists what a repository's settings would enable, with the button that agrees to it. */
 export default function TrustPanel({ place, done }: TrustPanelProps) {
-  const { data, error } = useQuery(trustQuery(place));
+  const { data, error, refetch } = useQuery(trustQuery(place));
   const trust = useTrust(place, done);
   const canCommand = useCanCommand();
   const { later } = useTrustLater.getState();
-  if (error !== null) return <FailureNote>The settings could not be read. {errorText(error)}</FailureNote>;
+  if (error !== null)
+    return <ErrorNote lead="The settings could not be read." error={error} retry={() => void refetch()} />;
   if (data === undefined) return <p className={css.lead}>Reading the settings…</p>;
   const groups = trustGroups(data.trust);
   return (
@@ -32,7 +33,7 @@ export default function TrustPanel({ place, done }: TrustPanelProps) {
       {groups.map((group) => (
         <Group key={group.kind} group={group} marksNew={data.trust.items.some(({ isNew }) => !isNew)} />
       ))}
-      {trust.isError && <FailureNote>{errorText(trust.error)}</FailureNote>}
+      {trust.isError && <ErrorNote error={trust.error} />}
       {data.trust.needed && (
         <div className={css.end}>
           {done !== undefined && (

@@ -1,10 +1,9 @@
 import type { PendingRequest } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import type { ReactNode } from 'react';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import type { Approval, Verdict } from '../model/verdict.ts';
 import { DecisionButton, useKeysWork } from './decision-place.tsx';
@@ -61,7 +60,7 @@ export function VerdictActions(props: VerdictActionsProps) {
     <div className={css.actions}>
       {approve.isError && !isToldAbove && (
         <div className={css.problem}>
-          <FailureNote>{errorText(approve.error)}</FailureNote>
+          <ErrorNote error={approve.error} />
         </div>
       )}
       <StillSending isPending={approve.isPending} />

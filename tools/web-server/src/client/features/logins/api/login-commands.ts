@@ -2,7 +2,7 @@ import type { Login } from '@callboard/contract';
 import { serviceRoutes } from '@callboard/contract/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { removeLogin } from '../../../data/login-queries.ts';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 import { forgetKey } from '../../../lib/page-key.ts';
 

@@ -1,9 +1,8 @@
 import { Button } from '@mantine/core';
 import { IconDevices } from '@tabler/icons-react';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useAddDevice } from '../api/login-commands.ts';
 import css from './logins-dialog.module.css';
 
@@ -24,7 +23,7 @@ export function AddDevice() {
           </p>
         </div>
       )}
-      {add.isError && <FailureNote>No link was made. {errorText(add.error)}</FailureNote>}
+      {add.isError && <ErrorNote lead="No link was made." error={add.error} />}
       <Button
         variant={link === null ? 'filled' : 'default'}
         leftSection={<IconDevices size={16} />}

@@ -2,10 +2,9 @@ import type { Login } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { loginsQuery } from '../../../data/login-queries.ts';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useLogout, useRevoke } from '../api/login-commands.ts';
 import { AddDevice } from './add-device.tsx';
@@ -13,10 +12,10 @@ import css from './logins-dialog.module.css';
 
 /** The logged-in browsers, each with a button that ends its login. */
 export default function LoginsDialog({ opened, close }: { opened: boolean; close: () => void }) {
-  const { data, error } = useQuery({ ...loginsQuery, enabled: opened });
+  const { data, error, refetch } = useQuery({ ...loginsQuery, enabled: opened });
   return (
     <Dialog opened={opened} close={close} title="Logins" size={560} closeOnClickOutside>
-      {error !== null && <FailureNote>The logins could not be read. {errorText(error)}</FailureNote>}
+      {error !== null && <ErrorNote lead="The logins could not be read." error={error} retry={() => void refetch()} />}
       <ul className={css.list} aria-label="Browsers that are logged in">
         {data?.logins.map((login) => (
           <Row key={login.loginId} login={login} isOwn={login.loginId === data.current} />

@@ -3,7 +3,7 @@ import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { z } from 'zod';
 import { draftOf, draftsQuery } from '../../../data/server-drafts.ts';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client, errorText } from '../../../lib/api-client.ts';
 import { type ReadFile, readFile } from '../../../lib/read-file.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';

@@ -2,7 +2,7 @@ import type { StageId } from '@callboard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { draftsQuery, putDraft } from '../../../data/server-drafts.ts';
 import { sendMessage } from '../../../data/stage-commands.ts';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { replacedMessages, type StoredReplacedMessage } from '../model/replaced-messages.ts';
 
 const NONE: readonly StoredReplacedMessage[] = [];

@@ -2,9 +2,9 @@ import { isActive, type SessionState, type StageId } from '@callboard/contract';
 import { Checkbox, Textarea } from '@mantine/core';
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import { useSuggestions } from '../../../data/use-suggestions.ts';
-import { errorText } from '../../../lib/api-client.ts';
 import { mayBeCommand } from '../../../lib/slash-commands.ts';
 import { AttachButton, DropZone, takeFiles } from '../../../ui/attached-files.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { CompletionList, useTextCompletion } from '../../../ui/text-completion.tsx';
 import { useFiles } from '../api/use-files.ts';
@@ -59,7 +59,7 @@ export function Composer({ stageId, state, isDone, isAlarmed, chips }: ComposerP
   };
   return (
     <DropZone off={!isStarted} add={files.add}>
-      {sending.error !== null && <FailureNote>Not sent. {errorText(sending.error)}</FailureNote>}
+      {sending.error !== null && <ErrorNote lead="Not sent." error={sending.error} stageId={stageId} />}
       {files.problem !== null && <FailureNote>{files.problem}</FailureNote>}
       <AttachedFiles stageId={stageId} kept={files.kept} uploading={files.uploading} />
       <CompletionList {...completion.list} />

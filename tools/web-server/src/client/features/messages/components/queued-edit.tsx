@@ -1,9 +1,8 @@
 import type { QueuedMessage } from '@callboard/contract';
 import { Button, Textarea } from '@mantine/core';
 import { useLayoutEffect, useRef, useState } from 'react';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useEditQueued } from '../api/use-messages.ts';
 import css from './messages.module.css';
 
@@ -39,7 +38,7 @@ export function QueuedEdit({ message, close }: { message: QueuedMessage; close: 
             }
           }}
         />
-        {edit.isError && <FailureNote>{errorText(edit.error)}</FailureNote>}
+        {edit.isError && <ErrorNote error={edit.error} />}
         <div className={css.editActions}>
           <Button size="compact-sm" disabled={isOff} loading={edit.isPending} onClick={save}>
             Save

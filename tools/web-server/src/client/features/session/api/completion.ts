@@ -1,7 +1,7 @@
 import { type CommandInput, type MergeMethod, MessageId, type StageView } from '@callboard/contract';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { sendMessage } from '../../../data/stage-commands.ts';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 import { tellFinished } from '../components/finished-notice.tsx';
 

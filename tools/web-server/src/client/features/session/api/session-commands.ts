@@ -1,6 +1,6 @@
 import type { Effort, PermissionMode, SessionSummary, StageId } from '@callboard/contract';
 import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 
 /** How often visible output is read. */

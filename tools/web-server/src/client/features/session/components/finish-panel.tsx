@@ -11,7 +11,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { closeCompleteDialog, openCompleteDialog } from '../../../data/complete-dialog.ts';
-import { errorText } from '../../../lib/api-client.ts';
 import {
   actionWords,
   askToCommit,
@@ -23,8 +22,8 @@ import {
   planWords,
 } from '../../../lib/completion-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { MiddleCut } from '../../../ui/middle-cut.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
 import { completionQuery, useAskClaude, useFinishStage } from '../api/completion.ts';
 import { stageDiffQuery, useReloadDiff } from '../api/stage-diff.ts';
 import { useMergeMethod } from '../model/merge-method.ts';
@@ -51,7 +50,8 @@ export function FinishPanel(props: FinishPanelProps) {
           : 'Claude waits for an answer in this stage. Answer or interrupt it, then complete the stage.'}
       </p>
     );
-  if (error !== null) return <FailureNote>The changes could not be read. {errorText(error)}</FailureNote>;
+  if (error !== null)
+    return <ErrorNote lead="The changes could not be read." error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loader size="sm" color="gray" aria-label="Reading the changes" />;
   const reading = { method, choose, isReading: isFetching, readAgain: () => void refetch() };
   return <Known {...props} {...reading} completion={data} />;
@@ -97,7 +97,7 @@ function Known(props: KnownProps) {
           maxRows={8}
         />
       )}
-      {finish.isError && <FailureNote>{errorText(finish.error)}</FailureNote>}
+      {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
       {isDialog && left !== null && <p className={css.left}>Without merging: {left}</p>}
       <div className={css.actions}>
         <CompleteOnly {...props} finish={finish} isLesser={merges || look !== null} isOff={isOff} />

@@ -1,7 +1,7 @@
 import type { StageId, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';

@@ -2,9 +2,8 @@ import type { McpServer, McpState, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconPlug } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { mcpServersQuery, useReconnectMcp } from '../api/session-commands.ts';
 import { mayReconnect, mcpFacts, mcpStateWords, mcpSummary } from '../model/control-words.ts';
@@ -31,13 +30,13 @@ const ICONS: Partial<Record<McpState, typeof IconPlug>> = {
 };
 
 function Servers({ stage }: { stage: StageView }) {
-  const { data, error } = useQuery(mcpServersQuery(stage.id, stage.session?.mcpServers ?? []));
+  const { data, error, refetch } = useQuery(mcpServersQuery(stage.id, stage.session?.mcpServers ?? []));
   const reconnect = useReconnectMcp(stage.id);
   const canCommand = useCanCommand();
   const busy = reconnect.isPending ? reconnect.variables : null;
   return (
     <>
-      {error !== null && <FailureNote>{errorText(error)}</FailureNote>}
+      {error !== null && <ErrorNote error={error} retry={() => void refetch()} stageId={stage.id} />}
       <ul className={css.list}>
         {data?.map((server) => (
           <li key={server.name} data-state={server.state}>

@@ -3,7 +3,7 @@ import { Button, Group } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { type TrustPlace, trustQuery, useTrustDialog } from '../../../data/trust-query.ts';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 

@@ -2,8 +2,7 @@ import type { StageDiff, StageView } from '@callboard/contract';
 import { Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, useEffect, useMemo } from 'react';
-import { errorText } from '../../../lib/api-client.ts';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { stageDiffQuery } from '../api/stage-diff.ts';
 import { inTreeOrder } from '../model/change-tree.ts';
 import { useChangesDisplay } from '../model/changes-display.ts';
@@ -29,7 +28,7 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
   return (
     <section className={css.changes} aria-label="Changes">
       {stage.worktree === null && <p className={css.empty}>Nothing has changed: the stage was never started.</p>}
-      {error !== null && <FailureNote>The changes could not be read. {errorText(error)}</FailureNote>}
+      {error !== null && <ErrorNote lead="The changes could not be read." error={error} retry={() => void refetch()} />}
       {diff === undefined && isFetching && (
         <p className={css.empty}>
           <Loader size="sm" color="gray" aria-label="Reading the changes" />

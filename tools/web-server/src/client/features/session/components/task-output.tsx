@@ -2,11 +2,10 @@ import type { BackgroundTask, StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useLayoutEffect, useRef } from 'react';
-import { errorText } from '../../../lib/api-client.ts';
 import { plainOutput } from '../../../lib/plain-output.ts';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { taskOutputQuery } from '../api/session-commands.ts';
 import { outputWords } from '../model/control-words.ts';
@@ -45,7 +44,7 @@ export function TaskOutputDialog({ stageId, task, isRunning, isStopping, stop, c
 }
 
 function Output({ stageId, taskId, isRunning }: { stageId: StageId; taskId: string; isRunning: boolean }) {
-  const { data, error } = useQuery(taskOutputQuery(stageId, taskId, isRunning));
+  const { data, error, refetch } = useQuery(taskOutputQuery(stageId, taskId, isRunning));
   const text = data === undefined ? '' : plainOutput(data.output).trimEnd();
   const box = useRef<HTMLPreElement>(null);
   const isAtEnd = useRef(true);
@@ -53,7 +52,7 @@ function Output({ stageId, taskId, isRunning }: { stageId: StageId; taskId: stri
   useLayoutEffect(() => {
     if (isAtEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [text]);
-  if (data === undefined) return error === null ? null : <FailureNote>{errorText(error)}</FailureNote>;
+  if (data === undefined) return error === null ? null : <ErrorNote error={error} retry={() => void refetch()} />;
   const cut = outputWords(data);
   return (
     <>
@@ -69,7 +68,7 @@ function Output({ stageId, taskId, isRunning }: { stageId: StageId; taskId: stri
       >
         {text === '' ? <span className={css.facts}>(no output yet)</span> : <Seen text={text} kind="code" />}
       </pre>
-      {error !== null && <FailureNote>{errorText(error)}</FailureNote>}
+      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
     </>
   );
 }

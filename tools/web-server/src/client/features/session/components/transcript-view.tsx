@@ -9,11 +9,10 @@ import {
   loadBefore,
   type Transcript,
 } from '../../../data/transcript-pages.ts';
-import { useCommand } from '../../../data/use-command.ts';
-import { errorText } from '../../../lib/api-client.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { useLiveBlocks, useWatchedText } from '../../../stream/stream-context.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Markdown } from '../../../ui/markdown.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
 import { type GrowingItems, growItems } from '../model/growing-items.ts';
 import type { RowList } from '../model/row-list.ts';
 import { blockKey, holdsOne } from '../model/transcript-items.ts';
@@ -43,7 +42,7 @@ const NOTHING: Transcript = { entries: [], total: 0 };
 /** Everything that happened in a stage's session, and the text being written right now. */
 export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewProps) {
   useWatchedText(stage.id);
-  const { data: transcript = NOTHING, error, isPending } = useQuery(transcriptQuery(stage.id));
+  const { data: transcript = NOTHING, error, isPending, refetch } = useQuery(transcriptQuery(stage.id));
   const earlier = useEarlierEntries(stage.id, transcript);
   const items = useItems(transcript);
   const parts = useParts(stage, pending, RequestSlot);
@@ -51,7 +50,9 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
   const find = useFind(stage.id, items, earlier);
   return (
     <TranscriptPartsProvider value={parts}>
-      {error !== null && <FailureNote>The transcript could not be read. {errorText(error)}</FailureNote>}
+      {error !== null && (
+        <ErrorNote lead="The transcript could not be read." error={error} retry={() => void refetch()} />
+      )}
       {find.isOpen && <FindBar find={find} />}
       <VirtualRows
         rows={rows}

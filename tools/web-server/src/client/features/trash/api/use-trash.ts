@@ -1,6 +1,6 @@
 import type { TrashEntry } from '@callboard/contract';
 import { queryOptions, useQueryClient } from '@tanstack/react-query';
-import { useCommand } from '../../../data/use-command.ts';
+import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 
 /** The trash. No event reports its changes, so it is read again on each visit. */

@@ -2,13 +2,13 @@ import type { TrashEntry } from '@callboard/contract';
 import { Button, Group, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { errorText } from '../../../lib/api-client.ts';
 import { count, exactTime } from '../../../lib/format.ts';
 import { sizeWords } from '../../../lib/removal-words.ts';
 import { useNow } from '../../../lib/use-now.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { FailureNote, Note } from '../../../ui/note.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
+import { Note } from '../../../ui/note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { trashQuery, useRestore } from '../api/use-trash.ts';
 import css from './trash.module.css';
@@ -36,7 +36,9 @@ export default function TrashPage() {
           </Note>
         </div>
       )}
-      {trash.error !== null && <FailureNote>The trash could not be read. {errorText(trash.error)}</FailureNote>}
+      {trash.error !== null && (
+        <ErrorNote lead="The trash could not be read." error={trash.error} retry={() => void trash.refetch()} />
+      )}
       {trash.data?.entries.length === 0 && <p className={css.about}>The trash is empty.</p>}
       <ul className={css.list} aria-label="Trash">
         {trash.data?.entries.map((entry) => (
@@ -128,7 +130,7 @@ function RestoreForm({ entry, problem, busy, close, run }: RestoreFormProps) {
         data-autofocus
       />
       <p className={css.facts}>Files that are there already are not overwritten.</p>
-      {problem !== null && <FailureNote>{errorText(problem)}</FailureNote>}
+      {problem !== null && <ErrorNote error={problem} />}
       <Group justify="flex-end" gap="sm">
         <Button variant="default" onClick={close}>
           Cancel

@@ -1,0 +1,29 @@
+import { problems } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
+import { expect, it } from 'vitest';
+import { describeError, errorTable } from './error-steps.ts';
+
+const refusal = (code: TransportError['code'], text: string) => describeError(new TransportError(409, code, text));
+
+it('has an entry for every way in which a command can fail, and no other', () => {
+  const codes = [...Object.keys(problems), 'network', 'unreadable'];
+  expect(Object.keys(errorTable).toSorted()).toEqual(codes.toSorted());
+});
+
+it('tells the cause first, folds what git said, and names one step', () => {
+  const words = 'The worktree was not created. The disk is full. Make room, then try again.';
+  expect(refusal('worktree_failed', `${words}\nfatal: No space left on device`)).toEqual({
+    text: words,
+    details: 'fatal: No space left on device',
+    step: 'try-again',
+  });
+  expect(refusal('branch_taken', 'Taken.')).toMatchObject({ text: 'Taken.', step: 'edit-stage' });
+});
+
+it('replaces words that were meant for programs', () => {
+  expect(refusal('unsupported_media_type', 'The body is not JSON.').text).toContain('the page may be older');
+});
+
+it('names no step for an error of the page itself', () => {
+  expect(describeError(new Error('Odd.'))).toEqual({ text: 'Odd.', details: null, step: null });
+});

@@ -1,0 +1,139 @@
+import { TransportError } from '@callboard/contract/client';
+import { errorParts } from './error-parts.ts';
+
+/** What a page can do about an error: the one button beside its words. */
+export type ErrorStep =
+  /** Sends the same again. */
+  | 'try-again'
+  /** Reads anew what the page shows. */
+  | 'refresh'
+  | 'reload'
+  /** A command that prints a login link. */
+  | 'log-in'
+  /** The command that installs Claude Code, or updates it. */
+  | 'mend-claude'
+  | 'show-board'
+  | 'show-stage'
+  /** The first stage that this one waits for. */
+  | 'show-dependency'
+  | 'edit-stage'
+  | 'start-stage'
+  | 'reopen-stage';
+
+interface ErrorEntry {
+  /** In place of the server's words, which are for whoever wrote the request; null: the server's, which name the case. */
+  words: string | null;
+  /** Null: what to do is in the form itself, or outside Callboard, and the words say it. */
+  step: ErrorStep | null;
+}
+
+const own = (step: ErrorStep | null): ErrorEntry => ({ words: null, step });
+
+const OLD_PAGE = 'This page and Callboard do not understand each other: the page may be older. Nothing was changed.';
+
+/** Every way in which a command can fail, and what a person can do about it. */
+export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = {
+  // In a form: its fields are right there.
+  bad_request: own(null),
+  not_a_repository: own(null),
+  no_commits: own(null),
+  import_failed: own(null),
+  folder_unreadable: own(null),
+  unknown_folder: own(null),
+  would_overwrite: own(null),
+  too_many_files: own(null),
+  body_too_large: {
+    words: 'This is too large: a message or a prompt with its files can have 25 MiB. Nothing was sent.',
+    step: null,
+  },
+  project_in_use: own(null),
+  project_exists: own(null),
+  message_id_reused: own(null),
+  page_only: own(null),
+  // What a stage was given.
+  unknown_dependency: own('edit-stage'),
+  unknown_base: own('edit-stage'),
+  bad_branch: own('edit-stage'),
+  branch_taken: own('edit-stage'),
+  // Logins.
+  not_logged_in: own('log-in'),
+  bad_login_link: own('log-in'),
+  page_not_known: own('log-in'),
+  page_not_proven: own('try-again'),
+  wrong_origin: {
+    words: 'This page was opened at an address that is not Callboard’s own. Open Callboard by a login link.',
+    step: 'log-in',
+  },
+  // It is gone, or somebody was first.
+  unknown_project: own('show-board'),
+  unknown_stage: own('show-board'),
+  unknown_request: own('refresh'),
+  unknown_message: own('refresh'),
+  unknown_rule: own('refresh'),
+  unknown_file: own('refresh'),
+  unknown_login: own('refresh'),
+  unknown_trash: own('refresh'),
+  unknown_process: own('refresh'),
+  unknown_task: own('refresh'),
+  unknown_mcp_server: own('refresh'),
+  already_decided: own('refresh'),
+  request_closed: own('refresh'),
+  nothing_to_settle: own('refresh'),
+  already_settled: own('refresh'),
+  already_sent: own('refresh'),
+  not_done: own('refresh'),
+  not_at_gate: own('refresh'),
+  no_alarm: own('refresh'),
+  no_denial: own('refresh'),
+  git_settings_changed: own('refresh'),
+  trust_changed: own('refresh'),
+  head_moved: own('refresh'),
+  // The stage is not where it would have to be.
+  no_session: own('start-stage'),
+  already_done: own('reopen-stage'),
+  waits_for_dependency: own('show-dependency'),
+  already_running: own('show-stage'),
+  stage_running: own('show-stage'),
+  not_running: own('show-stage'),
+  session_alarm: own('show-stage'),
+  uncommitted_work: own('show-stage'),
+  merge_conflict: own('show-stage'),
+  undo_refused: own('show-stage'),
+  refused_by_claude: own('show-stage'),
+  // Something outside has to be mended, and then the same works.
+  merge_refused: own('try-again'),
+  commit_refused: own('try-again'),
+  mcp_not_connected: own('try-again'),
+  launch_failed: own('try-again'),
+  worktree_failed: own('try-again'),
+  storage_failed: own('try-again'),
+  disk_low: own('try-again'),
+  no_confirmation: own('try-again'),
+  orchestrator_unreachable: own('try-again'),
+  starting: own('try-again'),
+  too_many_requests: own('try-again'),
+  internal: own('try-again'),
+  network: own('try-again'),
+  claude_missing: own('mend-claude'),
+  claude_too_old: own('mend-claude'),
+  // The page is older than the server, or has too much open.
+  not_found: { words: OLD_PAGE, step: 'reload' },
+  wrong_kind: { words: OLD_PAGE, step: 'reload' },
+  unsupported_media_type: { words: OLD_PAGE, step: 'reload' },
+  unreadable: own('reload'),
+  too_many_streams: own('reload'),
+};
+
+/** An error for a person: the cause first, what only some want to read apart from it, and what can be done. */
+export interface ErrorDescription {
+  text: string;
+  details: string | null;
+  step: ErrorStep | null;
+}
+
+export function describeError(error: unknown): ErrorDescription {
+  const parts = errorParts(error);
+  if (!(error instanceof TransportError)) return { ...parts, step: null };
+  const { words, step } = errorTable[error.code];
+  return { ...parts, text: words ?? parts.text, step };
+}
