@@ -349,7 +349,8 @@ try {
       for (const [name, look] of Object.entries(LAST)) await everyWay(page, name, () => look(page, scene));
       await page.getByText('It is not known').first().waitFor();
     }
-    if (errors.length > 0) throw new Error(`the pages wrote errors: ${errors.join('\n')}`);
+    const unexpected = errors.filter((text) => !text.includes('503')); // a picture shows a start that fails
+    if (unexpected.length > 0) throw new Error(`the pages wrote errors: ${unexpected.join('\n')}`);
     if (isWanted('connection-lost')) {
       await PICTURES.board?.(page, scene);
       await stop();

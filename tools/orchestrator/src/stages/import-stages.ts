@@ -84,7 +84,7 @@ async function readStageFiles(path: string): Promise<StageFile[]> {
   if (problems.length > 0) throw failed(problems);
   if (stages.length === 0) {
     throw failed([
-      `${path} has no Markdown file with frontmatter. A stage's file begins with "---", its id and title, and "---".`,
+      `No stage was found in ${path}. A stage is a Markdown file that begins with "---", its id and title, and "---".`,
     ]);
   }
   return stages;
@@ -92,7 +92,7 @@ async function readStageFiles(path: string): Promise<StageFile[]> {
 
 async function markdownFiles(path: string): Promise<string[]> {
   const info = await stat(path).catch(() => null);
-  if (info === null) throw failed([`${path} does not exist.`]);
+  if (info === null) throw failed([`There is no file or folder ${path}.`]);
   if (info.isFile()) return [path];
   const names = await readdir(path, { recursive: true, withFileTypes: true });
   return names

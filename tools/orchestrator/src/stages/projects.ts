@@ -78,7 +78,7 @@ export function createProjects({ store, worktrees, ...places }: ProjectsParts): 
       store.transact(async (tx) => {
         const project = await requireProject(tx, id);
         if (await tx.stages.isUsed(id))
-          throw new Rejection('project_in_use', `${id} still has stages. Delete them first.`);
+          throw new Rejection('project_in_use', `${id} still has stages. Delete its stages, then remove the project.`);
         await tx.projects.remove(id);
         await tx.agreed.remove(id);
         await tx.emit({ type: 'project-removed', data: { projectId: id } });

@@ -17,8 +17,8 @@ it.each([
   ['id: A\ntitle: yes\nmodel: true', 'YAML does not read true as text', 'model'],
   ['id: A\ntitle: T\ndepends_on: B, C', '"B, C" is not a stage id; write several ids as a list', 'depends_on[0]'],
   ['id: A\ntitle: T\ndepends_on: [B, 12]', 'YAML does not read 12 as text', 'depends_on[1]'],
-  ['id: A', 'expected string, received undefined', 'title'],
-  ['title: T', 'expected string, received undefined', 'id'],
+  ['id: A', 'title is missing', 'title'],
+  ['title: T', 'id is missing', 'id'],
 ])('names the value and its position in %j', (frontmatter, words, place) => {
   const problem = JSON.stringify(parse(frontmatter));
   expect(problem).toContain(JSON.stringify(words).slice(1, -1));

@@ -74,7 +74,8 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
   const frontmatter = readYaml(match[1] ?? '');
   if (typeof frontmatter === 'string') return { problem: `${path}: ${frontmatter}` };
   const parsed = Frontmatter.safeParse(frontmatter.value);
-  if (!parsed.success) return { problem: `${path}: ${z.prettifyError(parsed.error)}` };
+  if (!parsed.success)
+    return { problem: parsed.error.issues.map((issue) => `${path}: ${describeIssue(issue)}`).join('\n') };
   const prompt = (match[2] ?? '').trim();
   if (prompt === '') return { problem: `${path}: the body, which is the stage's prompt, is empty` };
   const { id, title, depends_on, priority, status, permission_mode, auto_start } = parsed.data;
@@ -94,6 +95,13 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
       unknownKeys: Object.keys(parsed.data).filter((key) => !(key in Frontmatter.shape)),
     },
   };
+}
+
+/** Returns `title is missing`, or `depends_on[1]: ...`. */
+function describeIssue({ path, message }: z.core.$ZodIssue): string {
+  const field = z.core.toDotPath(path);
+  if (/received undefined$/.test(message)) return `${field} is missing`;
+  return `${field}: ${message}`;
 }
 
 function readYaml(text: string): { value: unknown } | string {

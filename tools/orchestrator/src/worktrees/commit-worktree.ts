@@ -7,7 +7,9 @@ import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
 import { identityOptions, readContents, requireSeen, type WorktreeContents } from './merge-plan.ts';
 
-const refused = (words: string): Rejection => new Rejection('commit_refused', `${words} Nothing was committed.`);
+/** @param output what git printed, which a page folds */
+const refused = (words: string, output = ''): Rejection =>
+  new Rejection('commit_refused', `${words} Nothing was committed.\n${output}`.trim());
 
 /**
  * Throws unless everything in the worktree can be committed on its branch as it was shown.
@@ -73,8 +75,10 @@ export async function commitWorktree(
     const now = await git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']);
     if (now === head) {
       await restore();
-      const how = done.wasKilled ? 'git was killed while it committed.' : 'git did not commit.';
-      throw refused(`${how} ${[done.stderr, done.stdout].join(' ').trim()}`.trim());
+      const how = done.wasKilled
+        ? 'Git was killed while it committed.'
+        : 'Git, or a hook of the repository, refused the commit.';
+      throw refused(how, [done.stderr, done.stdout].join('\n'));
     }
     await requireAsShown(git, path, now, tree);
     return now;

@@ -36,7 +36,10 @@ export function createCommitMaker(git: Git, folder: string): CommitMaker {
       const args = [...options, 'commit-tree', ...sign, tree, '-p', parent, '-F', file];
       const made = await git.try(folder, args, { ...NO_REPLACEMENTS, ...author });
       if (!made.failed) return made.stdout.trim();
-      throw new Rejection('merge_refused', `git could not commit, and nothing was merged: ${made.stderr.trim()}`);
+      throw new Rejection(
+        'merge_refused',
+        `Git could not make the commit, so nothing was merged.\n${made.stderr}`.trim(),
+      );
     } finally {
       await rm(temporary, { recursive: true, force: true });
     }
@@ -59,7 +62,11 @@ export function createCommitMaker(git: Git, folder: string): CommitMaker {
 async function describe(git: Git, folder: string, commit: string): Promise<Pick<NewCommit, 'message' | 'author'>> {
   const form = ['--no-walk', '--encoding=UTF-8', '--date=raw', '--format=%an%x00%ae%x00%ad%x00%B'];
   const told = await git.try(folder, ['rev-list', ...form, commit], NO_REPLACEMENTS);
-  if (told.failed) throw new Rejection('merge_refused', `git could not read ${commit}: ${told.stderr.trim()}`);
+  if (told.failed)
+    throw new Rejection(
+      'merge_refused',
+      `Git could not read the commit ${commit}, so nothing was merged.\n${told.stderr}`.trim(),
+    );
   const text = told.stdout.slice(told.stdout.indexOf('\n') + 1); // after "commit <id>"
   const [name = '', email = '', date = '', ...message] = text.split('\0');
   return {

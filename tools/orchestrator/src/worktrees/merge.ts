@@ -115,15 +115,15 @@ async function failedMerge(
   const left = await undo(merged.wasKilled);
   if (left !== null)
     return refused(
-      `git failed while merging ${branch}, and the main checkout at ${project.path} could not be restored (${left}). Check it with "git status" before you try again. ${merged.stderr}`,
+      `Git failed while merging ${branch}, and the main checkout at ${project.path} could not be restored (${left}). Check it with "git status" before you try again.\n${merged.stderr}`,
     );
   if (merged.wasKilled)
     return refused(
-      `git was killed while merging ${branch}. Nothing was merged, and the main checkout is unchanged. Try again.`,
+      `Git was killed while merging ${branch}. Nothing was merged, and the main checkout is unchanged. Try again.`,
     );
   const files = conflicts.stdout.split('\n').filter((file) => file !== '');
   if (files.length === 0)
-    return refused(`git refused to merge ${branch}, and nothing was merged: ${merged.stderr || merged.stdout}`);
+    return refused(`Git refused to merge ${branch}, so nothing was merged.\n${merged.stderr || merged.stdout}`);
   return conflict({ branch }, into, { conflicts: files, stoppedAt: null });
 }
 

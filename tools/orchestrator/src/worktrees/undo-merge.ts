@@ -48,7 +48,7 @@ export async function undoMerge(
   const reset = await git.try(path, ['reset', '--quiet', '--keep', previous], { ...NO_REPLACEMENTS, ...marker });
   const now = await git.must(path, ['rev-parse', 'HEAD']);
   if (now !== previous) {
-    const message = `git did not undo the merge: ${reset.stderr || reset.stdout}`.trim();
+    const message = `Git did not take the merge back. Nothing was changed.\n${reset.stderr || reset.stdout}`.trim();
     throw new Rejection('undo_refused', message);
   }
   const from = await git.try(path, ['rev-parse', '--verify', '--quiet', 'ORIG_HEAD']);

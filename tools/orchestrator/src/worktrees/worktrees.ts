@@ -176,8 +176,9 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
       const root = await realpath(top.stdout.trim());
       const head = await git.try(root, ['rev-parse', '--verify', 'HEAD^{commit}']);
       if (head.failed) {
-        const advice = 'so no worktree can be created from it. Make a first commit.';
-        throw new Rejection('no_commits', `The repository at ${root} has no commit yet, ${advice}`);
+        const advice =
+          'Each stage gets a branch, which begins at a commit. Make a first commit, then add the repository.';
+        throw new Rejection('no_commits', `The repository at ${root} has no commit yet. ${advice}`);
       }
       return { root };
     },

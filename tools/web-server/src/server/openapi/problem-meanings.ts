@@ -4,7 +4,7 @@ import type { ProblemCode } from '@callboard/contract';
 export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   bad_request: 'A field is missing, unknown or invalid; `detail` names it.',
   not_a_repository: 'The folder is not a git repository.',
-  no_commits: 'The repository has no commit yet, so no worktree can be created from it.',
+  no_commits: 'The repository has no commit yet, so no branch can begin in it.',
   unknown_dependency: 'A dependency does not exist, or depends on the stage itself.',
   unknown_base: 'The repository has no branch, tag or commit of the name in `base`.',
   bad_branch: 'Git does not accept this name for a branch.',
