@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
 import { createRepository } from '../../test-support/git.ts';
+import { createQuickNpm } from '../../test-support/npm.ts';
 import { type AtEnd, temporaryFolder } from '../../test-support/temporary-folder.ts';
 import { waitFor } from '../../test-support/until.ts';
 import { tokenEnv } from './api.ts';
@@ -65,7 +66,7 @@ export async function install(
   const dataDir = join(folder, 'data');
   const model = await startScriptedModel();
   atEnd(() => model.close());
-  const path = `${dirname(program.node)}:${process.env.PATH ?? ''}`;
+  const path = `${await createQuickNpm(folder)}:${dirname(program.node)}:${process.env.PATH ?? ''}`;
   const emulate = emulator === true ? writeEmulator : emulator;
   const claude = emulate ? { CALLBOARD_CLAUDE_PATH: await emulate(join(folder, 'emulator')) } : {};
   const home = join(folder, 'home');

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { FromServer, type OrchestratorConfig } from '@callboard/runtime/supervision';
 import { pino } from 'pino';
+import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
 import { waitFor } from '../../../../test-support/until.ts';
 import type { TimeLimits } from '../../src/compose/start-context.ts';
 import { startOrchestrator } from '../../src/compose.ts';
@@ -36,7 +37,7 @@ export async function startApart(
   env: Record<string, string>,
 ): Promise<RunningOrchestrator> {
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-  const execArgv = ['--disable-sigusr1'];
+  const execArgv = ['--disable-sigusr1', '--import', COMPILE_CACHE];
   const child = fork(main, {
     execArgv,
     env: { ...env, CALLBOARD_LOG_LEVEL: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' },

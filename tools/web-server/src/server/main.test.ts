@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { FromServer } from '@callboard/runtime/supervision';
 import { afterEach, expect, it } from 'vitest';
+import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
 import { createFakeOrchestrator, SECRET } from '../../test/fake-orchestrator.ts';
 import { openStream } from '../../test/sse-client.ts';
 
@@ -14,6 +15,7 @@ afterEach(async () => {
 
 function startMain() {
   const child: ChildProcess = fork(join(import.meta.dirname, 'main.ts'), {
+    execArgv: ['--import', COMPILE_CACHE],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let stderr = '';
