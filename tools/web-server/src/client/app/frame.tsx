@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { closeCompleteDialog, useCompleteDialogStage } from '../data/complete-dialog.ts';
+import { closeDeleteDialog, useDeleteDialogStage } from '../data/delete-dialog.ts';
 import { boardQuery } from '../data/queries.ts';
 import { saveDraftsOnLeave } from '../features/interaction/api/use-draft.ts';
 import { followPerson } from '../features/interaction/model/arming-store.ts';
@@ -26,6 +27,7 @@ import { useTabTitle } from './use-tab-title.ts';
 // Loaded at once beside the board, so that the board does not wait for it.
 const RequestOverlay = lazyComponent(() => import('../features/interaction/components/request-overlay.tsx'));
 const CompleteDialog = lazyComponent(() => import('../features/session/components/complete-dialog.tsx'));
+const DeleteDialog = lazyComponent(() => import('../features/session/components/delete-dialog.tsx'));
 const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
@@ -80,6 +82,7 @@ function Framed() {
       </ErrorBoundary>
       <OverPage />
       <Completing />
+      <Deleting />
     </>
   );
 }
@@ -102,6 +105,18 @@ function Completing() {
   return (
     <ErrorBoundary name="What completes a stage" close={closeCompleteDialog}>
       {isLoaded && <CompleteDialog />}
+    </ErrorBoundary>
+  );
+}
+
+/** Asks before a stage is deleted; loaded when somebody is first about to. */
+function Deleting() {
+  const isOpen = useDeleteDialogStage() !== null;
+  const [isLoaded, setLoaded] = useState(false);
+  if (isOpen && !isLoaded) setLoaded(true);
+  return (
+    <ErrorBoundary name="What deletes a stage" close={closeDeleteDialog}>
+      {isLoaded && <DeleteDialog />}
     </ErrorBoundary>
   );
 }

@@ -2,7 +2,9 @@ import type { StageId, StageView } from '@callboard/contract';
 import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import {
   IconArrowBackUp,
+  IconBell,
   IconCheck,
+  IconClockPause,
   IconDevices,
   IconExternalLink,
   IconFileDiff,
@@ -23,16 +25,19 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { openCompleteDialog } from '../data/complete-dialog.ts';
+import { openDeleteDialog } from '../data/delete-dialog.ts';
 import { boardQuery, stageOf } from '../data/queries.ts';
 import { useAdvanceStage, useReopenStage, useStartStage } from '../data/stage-commands.ts';
 import { COLUMN_TITLES } from '../features/board/model/columns.ts';
+import { useAside, useSetLater } from '../features/interaction/api/use-me.ts';
 import { useInterrupt } from '../features/session/api/session-commands.ts';
+import { requestKey } from '../lib/request-text.ts';
 import { useCanCommand } from '../stream/stream-context.tsx';
 import { ProjectMark } from '../ui/project-mark.tsx';
 import { StageIdText } from '../ui/stage-id-text.tsx';
 import { openHelp, openLogins } from './frame-store.ts';
 import { FRAME_KEYS, type KeyEntry } from './keys.ts';
-import { ACTION_WORDS, type Findable, type StageAction, stageActions } from './palette-model.ts';
+import { ACTION_WORDS, type Calls, type Findable, type StageAction, stageActions } from './palette-model.ts';
 import { useOpenNewStage } from './use-open-new-stage.ts';
 
 /** A row of the palette. */
@@ -129,7 +134,26 @@ const ACTION_ICONS: Readonly<Record<StageAction, ReactNode>> = {
   'next-phase': <IconPlayerSkipForward {...ICON} />,
   complete: <IconCheck {...ICON} />,
   reopen: <IconArrowBackUp {...ICON} />,
+  later: <IconClockPause {...ICON} />,
+  'call-again': <IconBell {...ICON} />,
+  delete: <IconTrash {...ICON} />,
 };
+
+/** The requests of a stage, and how this person sets them aside or lets them call again. */
+function useLater(stageId: StageId | null): Calls & { setAside: () => void; callAgain: () => void } {
+  const { data: pending = [] } = useQuery({ ...boardQuery, select: (view) => view.pending });
+  const aside = useAside();
+  const setLater = useSetLater();
+  const own = pending.filter((request) => request.stageId === stageId);
+  const calling = own.filter((request) => !aside.has(requestKey(request)));
+  const others = own.filter((request) => aside.has(requestKey(request)));
+  return {
+    calls: calling.length > 0,
+    isAside: others.length > 0,
+    setAside: () => setLater.mutate({ requests: calling, later: { until: null } }),
+    callAgain: () => setLater.mutate({ requests: others, later: null }),
+  };
+}
 
 /** What can be done with one stage as it is now. */
 export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
@@ -143,6 +167,7 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
   const interrupt = useInterrupt(title);
   const advance = useAdvanceStage(title);
   const reopen = useReopenStage(title);
+  const later = useLater(stageId);
   const canCommand = useCanCommand();
   if (stage === undefined) return [];
   const { id } = stage;
@@ -154,8 +179,11 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
     'next-phase': () => advance.mutate(id),
     complete: () => openCompleteDialog(id),
     reopen: () => reopen.mutate(id),
+    later: later.setAside,
+    'call-again': later.callAgain,
+    delete: () => openDeleteDialog(id),
   };
-  return stageActions(stage, canCommand).map((action) => ({
+  return stageActions(stage, later, canCommand).map((action) => ({
     id: `${id} ${action}`,
     label: ACTION_WORDS[action],
     group: 'Pages and actions',

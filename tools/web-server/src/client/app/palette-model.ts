@@ -64,26 +64,50 @@ function inGroups<T extends Findable>(entries: readonly T[], recent: readonly st
 export const withRecent = (recent: readonly string[], id: string): string[] =>
   [id, ...recent.filter((other) => other !== id)].slice(0, REMEMBERED);
 
-/** What can be done with a stage from the palette. Nothing here is final: "Complete..." asks first. */
-export type StageAction = 'open' | 'changes' | 'start' | 'interrupt' | 'next-phase' | 'complete' | 'reopen';
+/** What can be done with a stage from the palette. Nothing here is final: "Complete..." and "Delete..." ask first. */
+export type StageAction =
+  | 'open'
+  | 'changes'
+  | 'later'
+  | 'call-again'
+  | 'start'
+  | 'interrupt'
+  | 'next-phase'
+  | 'complete'
+  | 'reopen'
+  | 'delete';
+
+/** A stage's requests: whether one calls this person, and whether they set one aside. */
+export interface Calls {
+  calls: boolean;
+  isAside: boolean;
+}
 
 /** The actions of a stage as it is now; the first one is what Enter does. */
-export function stageActions({ session, completedAt }: StageView, canCommand: boolean): StageAction[] {
-  const look: StageAction[] = session === null ? ['open'] : ['open', 'changes'];
+export function stageActions(stage: StageView, { calls, isAside }: Calls, canCommand: boolean): StageAction[] {
+  const look: StageAction[] = stage.session === null ? ['open'] : ['open', 'changes'];
   if (!canCommand) return look;
-  if (completedAt !== null) return [...look, 'reopen'];
-  if (session === null) return [...look, 'start'];
-  if (isMidTurn(session.state)) return [...look, 'interrupt'];
-  if (session.state === 'starting') return look;
-  return [...look, ...(session.atGate ? (['next-phase'] as const) : []), 'complete'];
+  const later: StageAction[] = calls ? ['later'] : isAside ? ['call-again'] : [];
+  return [...look, ...later, ...commandsOf(stage), 'delete'];
+}
+
+function commandsOf({ session, completedAt }: StageView): StageAction[] {
+  if (completedAt !== null) return ['reopen'];
+  if (session === null) return ['start'];
+  if (isMidTurn(session.state)) return ['interrupt'];
+  if (session.state === 'starting') return [];
+  return session.atGate ? ['next-phase', 'complete'] : ['complete'];
 }
 
 export const ACTION_WORDS: Readonly<Record<StageAction, string>> = {
   open: 'Open',
   changes: 'Open changes',
+  later: 'Later',
+  'call-again': 'Call me again',
   start: 'Start',
   interrupt: 'Interrupt',
   'next-phase': 'Start the next phase',
   complete: 'Complete...',
   reopen: 'Reopen',
+  delete: 'Delete...',
 };

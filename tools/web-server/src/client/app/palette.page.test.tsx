@@ -1,11 +1,12 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
-import { board, session, stage } from '../test/samples.ts';
+import { board, request, session, stage } from '../test/samples.ts';
 import { closeFrameUi } from './frame-store.ts';
 
 const login = stage('STAGE-1', { title: 'Login form' });
 const refunds = stage('STAGE-2', { title: 'Refunds' });
+const NOTHING = { worktree: null, left: null, files: [], fileCount: 0, bytes: 0, buildFolders: [], branch: null };
 const options = () => screen.getAllByRole('option').map((option) => option.textContent);
 const field = () => screen.findByRole('combobox', { name: 'Search or command' });
 
@@ -22,7 +23,7 @@ it('finds a stage by a few letters, shows its actions, and starts it', async () 
   const { user, server } = await openPalette();
   server.answer({ start_stage: () => ({ stage: { ...login, column: 'running', session: null } }) });
   await user.type(await field(), 'lgnform{Enter}');
-  expect(options()).toEqual(['Open', 'Start']);
+  expect(options()).toEqual(['Open', 'Start', 'Delete...']);
   await user.type(await field(), 'start{Enter}');
   await expect.poll(() => server.received).toMatchObject([{ command: 'start_stage', input: { stageId: 'STAGE-1' } }]);
   await expect.poll(() => screen.queryByRole('combobox', { name: 'Search or command' })).toBeNull();
@@ -33,7 +34,7 @@ it('does nothing to a stage on one Enter, and goes back on Backspace', async () 
     board({ stages: [{ stage: login, session: session('STAGE-1', { state: 'idle' }) }] }),
   );
   await user.type(await field(), 'login{Enter}');
-  expect(options()).toEqual(['Open', 'Open changes', 'Complete...']);
+  expect(options()).toEqual(['Open', 'Open changes', 'Complete...', 'Delete...']);
   await user.keyboard('{Backspace}');
   expect(options()).toContain('InboxG I');
   expect(server.received).toEqual([]);
@@ -53,4 +54,51 @@ it('says so when nothing fits', async () => {
   const { user } = await openPalette();
   await user.type(await field(), 'zzzzzz');
   await screen.findByText('No results');
+});
+
+it('asks before it deletes, and a second Enter changes nothing', async () => {
+  const { user, server } = await openPalette();
+  server.answer({
+    get_removal: () => ({ removal: { ...NOTHING, worktree: '/w/STAGE-1' } }),
+    remove_stage: () => ({ stage: login, left: null, kept: null, deleted: [] }),
+  });
+  const removed = () => server.received.filter(({ command }) => command === 'remove_stage').length;
+  const ask = async () => {
+    await user.type(await field(), 'login{Enter}');
+    await user.type(await field(), 'delete{Enter}');
+    const dialog = within(await screen.findByRole('dialog', { name: 'Delete Login form' }));
+    await dialog.findByText('Its worktree is removed.');
+    return dialog;
+  };
+  await ask();
+  await expect.poll(() => document.activeElement?.textContent).toBe('Cancel');
+  await user.keyboard('{Enter}');
+  await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
+  expect(removed()).toBe(0);
+  await user.keyboard('{Control>}k{/Control}');
+  await user.click((await ask()).getByRole('button', { name: 'Delete' }));
+  await expect.poll(removed).toBe(1);
+});
+
+it('sets a stage’s request aside, and lets it call again', async () => {
+  const asking = board({
+    stages: [{ stage: login, session: session('STAGE-1', { state: 'waiting' }) }],
+    pending: [request('STAGE-1', 'r1')],
+  });
+  const { user, server } = await openPalette({ ...asking, me: { name: 'Ada', presentation: 'quiet', later: [] } });
+  const { stageId, requestId } = request('STAGE-1', 'r1');
+  server.answer({ set_later: ({ until }) => ({ later: until === null ? null : { stageId, requestId, until: null } }) });
+  const sent = () => server.received.flatMap(({ command, input }) => (command === 'set_later' ? [input] : []));
+  await user.type(await field(), 'login{Enter}');
+  await user.type(await field(), 'later{Enter}');
+  await expect.poll(sent).toEqual([{ stageId, requestId }]);
+  await expect.poll(() => screen.queryByRole('combobox')).toBeNull();
+  await user.keyboard('{Control>}k{/Control}');
+  await user.type(await field(), 'login{Enter}');
+  await expect.poll(options).toContain('Call me again');
+  await user.type(await field(), 'call{Enter}');
+  await expect.poll(sent).toEqual([
+    { stageId, requestId },
+    { stageId, requestId, until: null },
+  ]);
 });

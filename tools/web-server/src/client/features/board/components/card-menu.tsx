@@ -12,9 +12,9 @@ import {
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { openCompleteDialog } from '../../../data/complete-dialog.ts';
-import { useContinueStage, useDeleteStage, useReopenStage, useStartStage } from '../../../data/stage-commands.ts';
+import { openDeleteDialog } from '../../../data/delete-dialog.ts';
+import { useContinueStage, useReopenStage, useStartStage } from '../../../data/stage-commands.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { ConfirmDelete } from '../../../ui/confirm-delete.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './row.module.css';
 
@@ -37,35 +37,21 @@ interface OpenedMenuProps {
 
 function OpenedMenu({ stage, button }: OpenedMenuProps) {
   const [isOpen, setIsOpen] = useState(true);
-  const [deleting, setDeleting] = useState(false);
-  const remove = useDeleteStage(stage.title, () => setDeleting(false));
   return (
-    <>
-      <Menu opened={isOpen} onChange={setIsOpen}>
-        <Menu.Target>
-          <button type="button" {...button}>
-            <IconDots size={16} />
-          </button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <MenuItems stage={stage} askDelete={() => setDeleting(true)} />
-        </Menu.Dropdown>
-      </Menu>
-      {deleting && (
-        <ConfirmDelete
-          stageId={stage.id}
-          opened
-          title={stage.title}
-          busy={remove.isPending}
-          confirm={(buildFolders) => remove.mutate({ stageId: stage.id, buildFolders })}
-          close={() => setDeleting(false)}
-        />
-      )}
-    </>
+    <Menu opened={isOpen} onChange={setIsOpen}>
+      <Menu.Target>
+        <button type="button" {...button}>
+          <IconDots size={16} />
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <MenuItems stage={stage} />
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 
-function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => void }) {
+function MenuItems({ stage }: { stage: StageView }) {
   const start = useStartStage(stage.title);
   const reopen = useReopenStage(stage.title);
   const continuing = useContinueStage(stage);
@@ -115,7 +101,7 @@ function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => vo
         Edit
       </Menu.Item>
       <Menu.Divider />
-      <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={askDelete}>
+      <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => openDeleteDialog(stage.id)}>
         Delete
       </Menu.Item>
     </>
