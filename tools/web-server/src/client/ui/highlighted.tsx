@@ -2,6 +2,7 @@ import type { TextKind } from '@callboard/contract';
 import { type ReactNode, useEffect, useState } from 'react';
 import { create } from 'zustand';
 import type { HighlightTree } from '../lib/highlighter.ts';
+import { whenIdle } from '../lib/when-idle.ts';
 import './highlighted.css';
 import { Seen } from './seen.tsx';
 
@@ -76,16 +77,6 @@ export function Highlighted({ text, language, kind = 'code' }: HighlightedProps)
     });
   }, [isMissing, key, highlight, text, language]);
   return tree === null ? <Seen text={text} kind={kind} /> : tree.children.map((node, at) => toReact(node, at, kind));
-}
-
-/** Runs once the page has nothing more urgent to do; returns how to give it up. */
-function whenIdle(run: () => void): () => void {
-  if (typeof requestIdleCallback !== 'function') {
-    const timer = setTimeout(run, 100); // Safari
-    return () => clearTimeout(timer);
-  }
-  const handle = requestIdleCallback(run, { timeout: 1_000 });
-  return () => cancelIdleCallback(handle);
 }
 
 type Node = HighlightTree['children'][number];

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import clsx from 'clsx';
-import { useId, useMemo, useState } from 'react';
+import { useId, useState } from 'react';
 import { count, exactTime } from '../../../lib/format.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
@@ -91,7 +91,7 @@ function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
 
 /** "+12 −3" behind an edit that was made. */
 function LineChanges({ tool }: { tool: ToolItem }) {
-  const { added, removed } = useMemo(() => lineChanges(tool), [tool]);
+  const { added, removed } = lineChanges(tool);
   return (
     <>
       {added > 0 && <span className={css.added}>+{added}</span>}

@@ -1,5 +1,6 @@
 import { ActionIcon, Button, Loader } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
+import { memo, useLayoutEffect, useRef, useState } from 'react';
 import css from './transcript.module.css';
 
 export interface Jumps {
@@ -10,11 +11,31 @@ export interface Jumps {
   toUnseen: (() => void) | null;
 }
 
-export function JumpButtons({ isAwayFromEnd, toStart, toEnd, toUnseen }: Jumps) {
+/** Drawn anew only when another button appears or goes: the list around it is drawn at each scroll. */
+export function JumpButtons(jumps: Jumps) {
+  const latest = useRef(jumps);
+  useLayoutEffect(() => {
+    latest.current = jumps;
+  });
+  const [to] = useState(() => ({
+    start: () => latest.current.toStart(),
+    end: () => latest.current.toEnd(),
+    unseen: () => latest.current.toUnseen?.(),
+  }));
+  return <Buttons isAwayFromEnd={jumps.isAwayFromEnd} hasUnseen={jumps.toUnseen !== null} to={to} />;
+}
+
+interface ButtonsProps {
+  isAwayFromEnd: boolean;
+  hasUnseen: boolean;
+  to: { start: () => void; end: () => void; unseen: () => void };
+}
+
+const Buttons = memo(function Buttons({ isAwayFromEnd, hasUnseen, to }: ButtonsProps) {
   return (
     <div className={css.jump}>
-      {toUnseen !== null && (
-        <Button variant="default" size="compact-md" className={css.needs} onClick={toUnseen}>
+      {hasUnseen && (
+        <Button variant="default" size="compact-md" className={css.needs} onClick={to.unseen}>
           Show what waits for you
         </Button>
       )}
@@ -24,7 +45,7 @@ export function JumpButtons({ isAwayFromEnd, toStart, toEnd, toUnseen }: Jumps) 
           size={32}
           aria-label="Jump to start"
           title="Jump to start (Home)"
-          onClick={toStart}
+          onClick={to.start}
         >
           <IconArrowUp size={16} />
         </ActionIcon>
@@ -35,14 +56,14 @@ export function JumpButtons({ isAwayFromEnd, toStart, toEnd, toUnseen }: Jumps) 
           variant="default"
           size="compact-md"
           leftSection={<IconArrowDown size={16} />}
-          onClick={toEnd}
+          onClick={to.end}
         >
           Jump to end
         </Button>
       )}
     </div>
   );
-}
+});
 
 interface EarlierProps {
   /** The entries before the first row that are not loaded. */

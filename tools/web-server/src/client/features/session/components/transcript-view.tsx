@@ -1,6 +1,6 @@
 import type { PendingRequest, StageId, StageView } from '@callboard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ComponentType, useMemo, useState } from 'react';
+import { type ComponentType, useEffect, useMemo, useState } from 'react';
 import { transcriptQuery } from '../../../data/queries.ts';
 import {
   hasEarlier,
@@ -12,7 +12,7 @@ import {
 import { useCommand } from '../../../data/use-command.tsx';
 import { useLiveBlocks, useWatchedText } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
-import { Markdown } from '../../../ui/markdown.tsx';
+import { Markdown, preloadMarkdown } from '../../../ui/markdown.tsx';
 import { type GrowingItems, growItems } from '../model/growing-items.ts';
 import type { RowList } from '../model/row-list.ts';
 import { blockKey, holdsOne } from '../model/transcript-items.ts';
@@ -42,6 +42,7 @@ const NOTHING: Transcript = { entries: [], total: 0 };
 /** Everything that happened in a stage's session, and the text being written right now. */
 export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewProps) {
   useWatchedText(stage.id);
+  useEffect(preloadMarkdown, []); // beside the entries
   const { data: transcript = NOTHING, error, isPending, refetch } = useQuery(transcriptQuery(stage.id));
   const earlier = useEarlierEntries(stage.id, transcript);
   const items = useItems(transcript);

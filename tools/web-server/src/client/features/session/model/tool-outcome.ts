@@ -1,5 +1,6 @@
 import { count, exactDuration } from '../../../lib/format.ts';
 import { lineDiff } from '../../../lib/line-diff.ts';
+import { memoizeByObject } from '../../../lib/memoize.ts';
 import { field } from '../../../lib/tool-words.ts';
 import type { ToolItem } from './transcript-items.ts';
 
@@ -17,7 +18,7 @@ export function toolOutcome({ result, decisions }: ToolItem): string {
 }
 
 /** The lines that a call added and removed, as far as its input tells; none if it did not succeed. */
-export function lineChanges({ use, result, decisions }: ToolItem): { added: number; removed: number } {
+export const lineChanges = memoizeByObject(({ use, result, decisions }: ToolItem) => {
   const isDone = result !== null && !result.isError && !decisions.some((decision) => decision.outcome === 'denied');
   if (isDone && use.toolName === 'Write')
     return { added: lineDiff('', field(use.input, 'content')).length, removed: 0 };
@@ -27,7 +28,7 @@ export function lineChanges({ use, result, decisions }: ToolItem): { added: numb
     added: lines.filter((line) => line.kind === 'added').length,
     removed: lines.filter((line) => line.kind === 'removed').length,
   };
-}
+});
 
 /** How long the call took, without waiting for a person; empty while it runs, or if it took no time. */
 export function toolDuration({ use, result, decisions }: ToolItem): string {
