@@ -70,7 +70,7 @@ it('keeps filters in the address, and imports a folder of stages', async () => {
   await project.getByRole('tab', { name: 'Import stages' }).click();
   await project.getByRole('textbox', { name: 'Folder or file' }).fill('nowhere');
   await project.getByRole('button', { name: 'Import' }).click();
-  await project.getByText(/nowhere does not exist/).waitFor();
+  await project.getByText(/There is no file or folder .*nowhere/).waitFor();
   await project.getByRole('textbox', { name: 'Folder or file' }).fill(folder);
   await project.getByRole('button', { name: 'Import' }).click();
   await project.getByText('2 stages created').waitFor();
