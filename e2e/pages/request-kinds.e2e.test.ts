@@ -12,7 +12,7 @@ it('allows the edits of a stage where Claude Code suggests it, and no other comm
   const quiet = ['mkdir d', 'touch d/x', 'mv d/x d/y', 'cp d/y d/z', 'rm d/z'].map(bash);
   const id = await begin('Login form', [write('a.txt'), write('b.txt'), ...quiet, bash('npm pkg get name'), done]);
   const dialog = page.getByRole('dialog', { name: /^Login form/ });
-  await dialog.getByText('The whole file, 1 line').waitFor();
+  await dialog.getByText('New file, 1 line').waitFor();
   expect(await dialog.getByRole('list', { name: 'At stake' }).count()).toBe(0);
   await dialog.getByRole('button', { name: 'Allow edits …' }).click();
   await dialog.getByText('Other commands still ask.').waitFor();

@@ -65,6 +65,8 @@ export const PendingRequest = z.object({
   commands: z.array(AskingCommand).default([]),
   /** What is known to be at stake, the gravest first. Empty if only harmless reading was found, or for requests of older releases. */
   stakes: z.array(Stake).default([]),
+  /** For a `Write`: whether its file existed when it asked; left out if unknown. */
+  fileExists: z.boolean().optional(),
   createdAt: z.iso.datetime(),
   /** When it is denied automatically, if the project has a time limit. */
   expiresAt: z.iso.datetime().nullable().default(null),

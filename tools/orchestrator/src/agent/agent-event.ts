@@ -142,6 +142,8 @@ export interface Ask {
   suppressAlwaysAllow: boolean;
   /** The command asks to run outside of the sandbox. */
   leavesSandbox: LeavesSandbox | null;
+  /** Whether the file of a `Write` existed when it asked; left out if unknown. */
+  fileExists?: boolean;
 }
 
 export interface TurnEnd {

@@ -18,6 +18,7 @@ import { createLiveText } from './live-text.ts';
 import type { OutboxWriter } from './outbox-writer.ts';
 import { createTranscriptCheck, type TranscriptCheckParts } from './transcript-check.ts';
 import { createUsageTracker, type UsageTrackerParts } from './usage-tracker.ts';
+import { asksToWrite, lookAtFiles } from './written-files.ts';
 
 /** Called for events of a process once they are stored. */
 export interface OutputHints {
@@ -109,7 +110,8 @@ export function createOutputHandler(parts: OutputHandlerParts) {
       const end = lines.at(-1)?.end ?? storedOffset;
       if (!lines.some(({ events }) => events.some(isLasting)) && end - storedOffset < LAZY_OFFSET_BYTES) return;
       const lasting = lines.map((line) => ({ end: line.end, events: line.events.filter(isLasting) }));
-      await ingestLines({ ...storing, context, stageId, markIn: writer.markIn }, lasting);
+      const seen = asksToWrite(lasting) ? await lookAtFiles(lasting, context.worktree) : lasting;
+      await ingestLines({ ...storing, context, stageId, markIn: writer.markIn }, seen);
       storedOffset = end;
       writer.nudge();
       afterStored(lasting.flatMap(({ events }) => events));

@@ -10,6 +10,7 @@ import { LineCounts } from '../../../ui/line-counts.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { isCommand } from '../model/edited-input.ts';
+import { writeWords } from '../model/write-words.ts';
 import { AskedCommand } from './asked-command.tsx';
 import { Clipped } from './clipped.tsx';
 
@@ -34,7 +35,8 @@ export function AskedInput({ request, folder }: AskedInputProps) {
 }
 
 /** The change to a file and its size; also the path if the form's title has no room for it. */
-function FileChange({ request: { toolName, input }, folder }: AskedInputProps) {
+function FileChange({ request, folder }: AskedInputProps) {
+  const { toolName, input } = request;
   const [before, after] = toolName === 'Write' ? ['', field(input, 'content')] : textsOf(input);
   const lines = lineDiff(before, after);
   const added = lines.filter(({ kind }) => kind === 'added').length;
@@ -49,7 +51,7 @@ function FileChange({ request: { toolName, input }, folder }: AskedInputProps) {
           </div>
         )}
         {toolName === 'Write' ? (
-          `The whole file, ${count(added, 'line')}`
+          `${writeWords(request)}, ${count(added, 'line')}`
         ) : (
           <LineCounts added={added} removed={removed} />
         )}
