@@ -61,8 +61,7 @@ const PICTURES: Record<string, Look> = {
     await page.getByRole('form').first().waitFor();
   },
   later: async (page) => {
-    await open('/')(page);
-    await page.getByRole('dialog').waitFor();
+    await shownAs(page, 'overlay');
     await page.getByRole('button', { name: 'Until when' }).click();
     await page.getByRole('menu').waitFor();
   },
@@ -198,12 +197,18 @@ const PICTURES: Record<string, Look> = {
   },
 };
 
-/** The board with the requests beside it, or only in its corner. */
-async function shownAs(page: Page, presentation: 'panel' | 'quiet'): Promise<void> {
+const SHOWN = {
+  overlay: { choice: 'Over the page', role: 'dialog', name: /./ },
+  panel: { choice: 'Beside the page', role: 'region', name: 'Waiting request' },
+  quiet: { choice: 'Only a card in the corner', role: 'region', name: 'Request' },
+} as const;
+
+/** The board with the requests over it, beside it, or only in its corner. */
+async function shownAs(page: Page, presentation: keyof typeof SHOWN): Promise<void> {
   await open('/inbox')(page);
   await page.getByRole('button', { name: 'Account' }).click();
-  const name = presentation === 'panel' ? 'Beside the page' : 'Only a card in the corner';
-  await page.getByRole('menuitemradio', { name }).click();
+  const { choice, role, name } = SHOWN[presentation];
+  await page.getByRole('menuitemradio', { name: choice }).click();
   await page.keyboard.press('Escape');
   const later = page.getByRole('region', { name: 'Later' }).getByRole('link');
   for (let left = await later.count(); left > 0; left -= 1) {
@@ -212,7 +217,7 @@ async function shownAs(page: Page, presentation: 'panel' | 'quiet'): Promise<voi
     await page.waitForTimeout(300);
   }
   await open('/')(page);
-  await page.getByRole('region', { name: presentation === 'panel' ? 'Waiting request' : 'Request' }).waitFor();
+  await page.getByRole(role, { name }).waitFor();
 }
 
 /** Writes into the message box, which may have the same as a draft. */
@@ -326,7 +331,7 @@ async function everyWay(page: Page, name: string, show: () => Promise<void>): Pr
       await page.setViewportSize(size);
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await show();
-      await page.waitForTimeout(400);
+      await page.waitForTimeout(700); // until what was drawn can be pressed
       const isTooWide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
       if (isTooWide) throw new Error(`${name} is wider than the screen: ${width}`);
       await page.screenshot({ path: join(resolve(String(target)), `${name}-${width}-${colorScheme}.png`) });

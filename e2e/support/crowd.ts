@@ -133,4 +133,8 @@ export async function showCrowd(page: Page, times = 1): Promise<void> {
     const view: BoardView = await response.json();
     await route.fulfill({ response, json: crowdOf(view, new Date(), times) });
   });
+  await page.route('**/api/pending/*/later', (route) => {
+    const requestId = route.request().url().split('/').at(-2);
+    return route.fulfill({ json: { later: { ...route.request().postDataJSON(), requestId, until: null } } });
+  });
 }

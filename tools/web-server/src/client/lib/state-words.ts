@@ -36,7 +36,7 @@ export function stateWords(stage: StageView, pending: number, unsettled: number)
 function restWords(stage: StageView): StateWords {
   const { session } = stage;
   if (isLoggedOutStage(stage)) return { words: 'Claude is not logged in', tone: 'needs' };
-  if (session?.atGate === true) return { words: 'Phase finished, needs you', tone: 'needs' };
+  if (session?.atGate === true) return { words: 'Phase finished', tone: 'needs' };
   switch (session?.lastTurn?.outcome) {
     case 'succeeded':
       if (session.openDenial !== null) return { words: 'Last call denied, needs you', tone: 'needs' };

@@ -100,7 +100,13 @@ function ProjectsMenu() {
   return (
     <Menu>
       <Menu.Target>
-        <Button size="xs" variant="default" rightSection={<IconChevronDown size={16} />}>
+        <Button
+          className={css.projectsButton}
+          size="xs"
+          variant="default"
+          leftSection={<IconFolder size={18} />}
+          rightSection={<IconChevronDown size={16} />}
+        >
           Projects
         </Button>
       </Menu.Target>

@@ -17,11 +17,11 @@ export function EmptyBoard() {
   return (
     <div className={css.doors}>
       <Door
-        title="Write the first stage"
+        title={hasProject ? 'Your first stage' : 'Your first repository'}
         text={
           hasProject
-            ? 'A stage is one piece of work, told as a prompt. Claude does it in a worktree of its own and calls you here.'
-            : 'Choose a repository on this machine, then tell Claude what to do. It works in a worktree of its own and calls you here.'
+            ? 'A stage is one piece of work, written as a prompt. Claude works on it in its own worktree and calls you here.'
+            : 'Choose a repository on this machine, then tell Claude what to do. Claude works in its own worktree and calls you here.'
         }
       >
         <Button onClick={begin} disabled={!useCanCommand()}>
@@ -33,7 +33,7 @@ export function EmptyBoard() {
       </Door>
       <Door title="Check this machine">
         <ThisMachine />
-        <p>Everything, in a terminal:</p>
+        <p>All checks, in a terminal:</p>
         <CopyLine text="npx callboard doctor" />
       </Door>
     </div>

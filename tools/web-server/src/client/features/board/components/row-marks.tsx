@@ -55,7 +55,7 @@ export function Figures({ stage: { session }, isAsking }: FiguresProps) {
   return (
     <span className={css.figures}>
       {costUsd > 0 && <span>{cost(costUsd)}</span>}
-      {context !== null && <span title={`Context ${context} % full`}>{context} %</span>}
+      {context !== null && <span title={`Context ${context}% full`}>{context}%</span>}
     </span>
   );
 }

@@ -125,7 +125,7 @@ function Row({ stage }: { stage: SessionStage }) {
       </td>
       <td className={css.number}>{costUsd === 0 ? '' : cost(costUsd)}</td>
       <td className={css.number}>
-        {session.contextUsage === null ? '' : `${Math.round(session.contextUsage.percentage)} %`}
+        {session.contextUsage === null ? '' : `${Math.round(session.contextUsage.percentage)}%`}
       </td>
       <td className={css.number}>{session.queued === 0 ? '' : session.queued}</td>
     </tr>

@@ -1,5 +1,6 @@
 import {
   type BoardView,
+  type CommandInput,
   type CommandReply,
   type Later,
   type Me,
@@ -7,6 +8,7 @@ import {
   type PendingRequest,
   type Presentation,
 } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
@@ -59,7 +61,7 @@ export function useSetLater() {
       if (wanted !== null) leave(requests.map(requestKey));
       for (const { stageId, requestId } of requests) {
         const time = wanted !== null && wanted.until === null ? {} : { until: wanted?.until?.toISOString() ?? null };
-        const { later } = await client.command('set_later', { stageId, requestId, ...time });
+        const later = await setLater({ stageId, requestId, ...time });
         setMe(cache, (me) => withLater(me, { stageId, requestId }, later));
         left(requestKey({ stageId, requestId }));
       }
@@ -72,6 +74,16 @@ export function useSetLater() {
         autoClose: 12_000,
       }),
   });
+}
+
+/** Sets one request aside. One that was decided meanwhile needs nothing more: there is nothing left to set aside. */
+async function setLater(input: CommandInput<'set_later'>): Promise<Later | null> {
+  try {
+    return (await client.command('set_later', input)).later;
+  } catch (error) {
+    if (error instanceof TransportError && error.code === 'unknown_request') return null;
+    throw error;
+  }
 }
 
 const withLater = (me: Me, request: Request, later: Later | null): Me => {

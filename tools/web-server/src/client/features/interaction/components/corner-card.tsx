@@ -40,43 +40,43 @@ export function CornerCard({ request, more, over }: CornerCardProps) {
           <span className={css.title} title={title}>
             {title}
           </span>
-          <StageIdText id={request.stageId} />
+          <span className={css.id}>
+            <StageIdText id={request.stageId} />
+          </span>
           <span className={css.time}>
             <TimeSince at={request.createdAt} />
           </span>
+          {more > 0 && <span className={css.more}>{more} more</span>}
         </div>
         <div className={css.ask}>{askSummary(request, folder)}</div>
       </div>
-      <div className={css.foot}>
-        {more > 0 && <span className={css.more}>{more} more</span>}
-        <div className={css.actions}>
+      <div className={css.actions}>
+        <button
+          type="button"
+          className={css.look}
+          aria-describedby={id}
+          aria-keyshortcuts="c"
+          // Keeps the focus in the text field, so that it can return there.
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={open}
+        >
+          <kbd aria-hidden>C</kbd>
+          <span aria-hidden className={css.to}>
+            {' '}
+            to look
+          </span>
+          <span className={css.verb}>Look</span>
+        </button>
+        {over === 'page' && (
           <button
             type="button"
             className={css.look}
             aria-describedby={id}
-            aria-keyshortcuts="c"
-            // Keeps the focus in the text field, so that it can return there.
-            onMouseDown={(event) => event.preventDefault()}
-            onClick={open}
+            onClick={() => setLater.mutate({ requests: [request], later: { until: null } })}
           >
-            <kbd aria-hidden>C</kbd>
-            <span aria-hidden className={css.to}>
-              {' '}
-              to look
-            </span>
-            <span className={css.verb}>Look</span>
+            Later
           </button>
-          {over === 'page' && (
-            <button
-              type="button"
-              className={css.look}
-              aria-describedby={id}
-              onClick={() => setLater.mutate({ requests: [request], later: { until: null } })}
-            >
-              Later
-            </button>
-          )}
-        </div>
+        )}
       </div>
     </section>
   );

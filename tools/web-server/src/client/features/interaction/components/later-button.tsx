@@ -38,7 +38,7 @@ export function LaterButton({ request, all = [request] }: LaterButtonProps) {
         size="compact-sm"
         onClick={toggle}
         aria-keyshortcuts={keysWork ? 's' : undefined}
-        rightSection={<KeyHint isOff={!keysWork}>S</KeyHint>}
+        leftSection={<KeyHint isOff={!keysWork}>S</KeyHint>}
       >
         {isLater ? 'Call me again' : 'Later'}
       </Button>

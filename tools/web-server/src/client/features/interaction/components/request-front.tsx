@@ -3,6 +3,7 @@ import { Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useEffect, useRef } from 'react';
 import { requestKey } from '../../../lib/request-text.ts';
+import { useKeyboardInset } from '../../../ui/use-keyboard-inset.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { useFieldText } from '../model/field-text.ts';
 import { askTitle } from '../words/request-words.ts';
@@ -64,7 +65,7 @@ function Named({ request, ...front }: FrontProps) {
   const title = askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId));
   const key = requestKey(request);
   return (
-    <Modal.Content aria-label={title} {...{ [FRONT]: '', [ROOM]: true }}>
+    <Modal.Content aria-label={title} style={{ paddingBottom: useKeyboardInset() }} {...{ [FRONT]: '', [ROOM]: true }}>
       <DecisionPlace key={key} about={key} layer="overlay" className={css.frontPlace}>
         <Content {...front} request={request} />
       </DecisionPlace>

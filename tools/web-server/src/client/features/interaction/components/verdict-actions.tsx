@@ -112,6 +112,7 @@ export function VerdictButton({ label, hint, variant, act, disabled, loading, ty
   const keysWork = useKeysWork();
   return (
     <DecisionButton
+      className={css.keyed}
       type={type}
       variant={variant}
       act={act}

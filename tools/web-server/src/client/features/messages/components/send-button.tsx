@@ -21,7 +21,6 @@ export function SendButton({ off, busy, isWorking, submit }: SendButtonProps) {
         disabled={off}
         loading={busy}
         leftSection={<IconSend2 size={16} />}
-        h={36}
         title={isWorking ? 'Queue it (Enter)' : 'Send (Enter)'}
       >
         Send

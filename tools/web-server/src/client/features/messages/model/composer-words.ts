@@ -1,7 +1,7 @@
 import type { MessageMode, SessionState } from '@callboard/contract';
 
 const KEYS = 'Enter sends, Shift Enter makes a new line, / lists commands, @ files.';
-const WORKING_KEYS = 'Enter queues it, Ctrl Enter steers the running turn, Ctrl Shift Enter interrupts and sends now.';
+const WORKING_KEYS = 'Enter queues, Ctrl Enter steers this turn, Ctrl Shift Enter interrupts and sends now.';
 
 interface Given {
   isDone?: boolean;
@@ -18,9 +18,9 @@ export function composerWords(state: SessionState | null, { isDone = false, isAl
       return 'Start the stage to write to Claude.';
     case 'starting':
     case 'busy':
-      return `Claude is working. ${WORKING_KEYS}`;
+      return WORKING_KEYS;
     case 'waiting':
-      return `Claude waits for an answer. ${WORKING_KEYS}`;
+      return WORKING_KEYS;
     case 'idle':
       return KEYS;
     case 'ended':

@@ -25,7 +25,7 @@ export function Fold({ id, summary, openByItself = false, children }: FoldProps)
         aria-controls={open ? bodyId : undefined}
         onClick={() => setOpen(!open)}
       >
-        <IconChevronRight size={14} className={css.chevron} data-open={open} aria-hidden />
+        <IconChevronRight size={16} className={css.chevron} data-open={open} aria-hidden />
         {summary}
       </button>
       {open && (

@@ -18,7 +18,7 @@ export function InterruptButton({ stage, pressed }: { stage: StageView; pressed:
     <Button
       variant="default"
       leftSection={<IconPlayerPauseFilled size={14} />}
-      rightSection={<KeyHint>Esc Esc</KeyHint>}
+      rightSection={isArmed ? null : <KeyHint>Esc Esc</KeyHint>}
       disabled={off}
       loading={interrupt.isPending}
       title={

@@ -34,7 +34,7 @@ export const useSidePane = create<SidePane>((set, get) => {
     writeStored(KEY, { tab, share });
   };
   return {
-    ...readStored(KEY, Kept, { tab: null, share: 56 }),
+    ...readStored(KEY, Kept, { tab: 'changes', share: 56 }),
     show: (tab) => keep({ tab }),
     divide: (share) => keep({ share: Math.min(WIDEST, Math.max(NARROWEST, share)) }),
     makeRoom: (part) => get().divide(Math.min(get().share, Math.floor(100 - part))),
