@@ -121,6 +121,6 @@ it('keeps decisions in a log that can be filtered and exported, and settles them
   await expect.poll(() => rows.count()).toBe(2);
   await expect.poll(() => new URL(page.url()).search).toBe('');
   await lostRow.getByRole('link', exact('Login form')).click();
-  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  await page.getByRole('textbox', { name: 'Message', exact: true }).waitFor();
   expect(errors).toEqual([]);
 });

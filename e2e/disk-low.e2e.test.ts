@@ -46,7 +46,7 @@ it.runIf(canMount)('reports a nearly full disk, explains its refusals, and resum
 
   const filler = join(dataDir, 'filler');
   await writeFile(filler, Buffer.alloc(150_000_000));
-  await page.getByRole('textbox', { name: 'Message' }).fill('And the tests, please');
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('And the tests, please');
   await page.keyboard.press('Enter');
   const queue = page.getByRole('region', { name: 'Queued messages' });
   await queue.getByText('The disk is nearly full').waitFor();

@@ -56,7 +56,7 @@ it('takes a newcomer from the printed link to the end of the first stage', async
   await expect(access(join(repo, 'made.txt'))).rejects.toThrow();
 
   // Sends a follow-up message.
-  const message = page.getByRole('textbox', { name: 'Message' });
+  const message = page.getByRole('textbox', { name: 'Message', exact: true });
   await message.fill(prompt({ steps: [{ text: 'One thing more.' }] }, 'And then?'));
   await message.press('Enter');
   await page.getByText('One thing more.').waitFor();

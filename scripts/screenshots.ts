@@ -222,7 +222,7 @@ async function shownAs(page: Page, presentation: keyof typeof SHOWN): Promise<vo
 
 /** Writes into the message box, which may have the same as a draft. */
 async function type(page: Page, text: string): Promise<void> {
-  const box = page.getByRole('textbox', { name: 'Message' });
+  const box = page.getByRole('textbox', { name: 'Message', exact: true });
   await box.fill('');
   await box.fill(text);
 }

@@ -119,7 +119,7 @@ async function addStage(origin: string) {
 
 /** Waits until nothing happens, and sends a message. */
 async function sendMessage(page: Page, take: Take) {
-  const message = page.getByRole('textbox', { name: 'Message' });
+  const message = page.getByRole('textbox', { name: 'Message', exact: true });
   await page.getByText('Ready.').waitFor();
   await message.fill('Go on');
   await sleep(SETTLED_MS);

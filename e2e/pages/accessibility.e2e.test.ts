@@ -30,7 +30,7 @@ async function board(page: Page): Promise<void> {
 
 async function stage(page: Page, stageId: string): Promise<void> {
   await page.goto(new URL(`/stages/${stageId}`, page.url()).href);
-  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  await page.getByRole('textbox', { name: 'Message', exact: true }).waitFor();
 }
 
 const STATES: Record<string, State> = {
@@ -109,13 +109,13 @@ const STATES: Record<string, State> = {
     await stage(page, review);
     await page.locator('input[type="file"]').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: DOT });
     await page.getByRole('button', { name: 'Remove a.png' }).waitFor();
-    const box = page.getByRole('textbox', { name: 'Message' });
+    const box = page.getByRole('textbox', { name: 'Message', exact: true });
     await box.fill('Compare it with @');
     await page.getByRole('listbox', { name: 'Files' }).getByRole('option').first().waitFor();
     await untilStill(page);
   },
   'commands to complete with': async (page) => {
-    await page.getByRole('textbox', { name: 'Message' }).fill('/co');
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('/co');
     await page.getByRole('listbox', { name: 'Commands' }).getByRole('option').first().waitFor();
     await page.getByRole('button', { name: 'Remove a.png' }).click();
   },

@@ -73,7 +73,7 @@ it('shows another stage’s request in the corner of a page that has a form, whe
   await page.getByRole('dialog', wants('Footer 1')).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
-  const message = page.getByRole('textbox', { name: 'Message' });
+  const message = page.getByRole('textbox', { name: 'Message', exact: true });
   await message.fill('And now');
   await begin(desk, 'Header', bash('touch h.txt'));
   await card.getByText('Header').waitFor();

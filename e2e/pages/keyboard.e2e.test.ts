@@ -68,7 +68,7 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
   const transcript = page.getByRole('region', { name: 'Transcript' });
   await transcript.getByText('One is enough').first().waitFor();
   await transcript.getByText('All finished.').waitFor();
-  await tabTo(page, page.getByRole('textbox', { name: 'Message' }));
+  await tabTo(page, page.getByRole('textbox', { name: 'Message', exact: true }));
   await page.keyboard.type(named('more', 'And now?'));
   await page.keyboard.press('Enter');
   await transcript.getByText('Said.').waitFor();

@@ -73,7 +73,7 @@ export async function openStage(
   return { page, errors, context, model, origin, url, stage, dataDir };
 }
 
-export const messageBox = (page: Page) => page.getByRole('textbox', { name: 'Message' });
+export const messageBox = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
 export const queuedRows = (page: Page) => page.getByRole('region', { name: 'Queued messages' }).getByRole('listitem');
 
 /** The gate that keeps a turn running until the test opens it. */

@@ -23,7 +23,7 @@ const home = { folder: folder('/home/ada'), parent: '/home', isCut: false };
 it('shows three doors above an empty board, and what this machine lacks with its command', async () => {
   const why = 'Claude is not logged in on this machine.';
   openPage('/', { ...empty(), claude: { state: 'not-logged-in', why, command: 'claude' } });
-  await screen.findByRole('heading', { name: 'Your first stage' });
+  await screen.findByRole('heading', { name: 'Your first repository' });
   screen.getByRole('heading', { name: 'See the demo' });
   const machine = screen.getByRole('heading', { name: 'Check this machine' }).parentElement;
   within(machine ?? document.body).getByText('claude', { selector: 'code' });

@@ -41,7 +41,8 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
           isPane={isPane}
           isLoading={isFetching}
           reload={() => void refetch()}
-          end={EndSlot && <EndSlot stage={stage} diff={diff} />}
+          // Beside the transcript, the stage's head has the button for a stage without changes.
+          end={EndSlot && (!isPane || diff.files.length > 0) && <EndSlot stage={stage} diff={diff} />}
         />
       )}
     </section>
