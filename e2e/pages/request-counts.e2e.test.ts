@@ -23,8 +23,13 @@ it('counts the open requests of a stage on its card, and in the head of its page
   const card = page.locator('article', { hasText: 'Login form' });
   const counted = card.locator('[role="img"][aria-label="3 open requests"]');
   await expect.poll(() => counted.allTextContents()).toEqual(['3']);
+  let asides = 0;
+  page.on('response', (response) => {
+    if (response.url().endsWith('/later')) asides += 1;
+  });
   await page.keyboard.press('Escape');
   await card.getByRole('img', exact('3 open requests')).waitFor();
+  await expect.poll(() => asides).toBe(3);
 
   // They stay set aside on every page. Where only one pane is, the details take the transcript's place.
   await page.setViewportSize({ width: 1200, height: 800 });

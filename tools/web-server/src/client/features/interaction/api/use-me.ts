@@ -59,12 +59,13 @@ export function useSetLater() {
   return useMutation({
     mutationFn: async ({ requests, later: wanted }: SetLater) => {
       if (wanted !== null) leave(requests.map(requestKey));
-      for (const { stageId, requestId } of requests) {
-        const time = wanted !== null && wanted.until === null ? {} : { until: wanted?.until?.toISOString() ?? null };
+      const time = wanted !== null && wanted.until === null ? {} : { until: wanted?.until?.toISOString() ?? null };
+      const put = async ({ stageId, requestId }: Request) => {
         const later = await setLater({ stageId, requestId, ...time });
         setMe(cache, (me) => withLater(me, { stageId, requestId }, later));
         left(requestKey({ stageId, requestId }));
-      }
+      };
+      await Promise.all(requests.map(put)); // at once: a page that is left right after Escape has sent all of them
     },
     onError: (error, { later }) =>
       notifications.show({

@@ -4,7 +4,6 @@ import { boardQuery } from '../../../data/queries.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
-import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { useSetLater } from '../api/use-me.ts';
 import { requestKinds } from '../kinds/registry.ts';
@@ -62,10 +61,17 @@ function CardVerdict({ request, describedBy }: { request: PendingRequest; descri
       aria-keyshortcuts={keysWork ? key : undefined}
       disabled={off}
       loading={approve.isPending && approve.variables.decision === decision}
-      rightSection={keysWork ? <KeyHint>{key.toUpperCase()}</KeyHint> : undefined}
       act={decision === 'allow' ? allow : deny}
     >
-      {label}
+      {/* The key is the first letter: a hint beside it would move the buttons when it appears. */}
+      {keysWork ? (
+        <span>
+          <u>{label.slice(0, 1)}</u>
+          {label.slice(1)}
+        </span>
+      ) : (
+        label
+      )}
     </DecisionButton>
   );
   return (
