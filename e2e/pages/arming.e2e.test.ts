@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { type Desk, openDesk } from '../support/desk.ts';
 
@@ -29,6 +29,22 @@ async function begin({ api }: Desk, title: string, ...steps: Parameters<Desk['ap
 const pendingOf = async ({ api }: Desk, stageId: string): Promise<{ input: { command: string } }[]> =>
   (await api.get(`/api/sessions/${stageId}/pending`)).pending;
 
+/** The card covers nothing that can be read or pressed, at any width. */
+async function expectNothingBelow(page: Page, card: Locator): Promise<void> {
+  for (const size of [
+    { width: 390, height: 844 },
+    { width: 1024, height: 768 },
+    { width: 1280, height: 800 },
+  ]) {
+    await page.setViewportSize(size);
+    const { x = 0, y = 0, width = 0, height = 0 } = (await card.boundingBox()) ?? {};
+    const others = page.getByRole('banner').locator(size.width < 768 ? 'button' : 'a, button');
+    const boxes = await Promise.all((await others.all()).map((other) => other.boundingBox()));
+    const covered = boxes.filter((box) => box !== null && box.x < x + width && box.x + box.width > x);
+    expect({ size, covered, isInHeader: y >= 0 && y + height <= 48 }).toEqual({ size, covered: [], isInHeader: true });
+  }
+}
+
 it('shows another stage’s request in the corner of a page that has a form, where no key decides it', async () => {
   const desk = await openDesk();
   const { page, origin, api, errors } = desk;
@@ -47,6 +63,7 @@ it('shows another stage’s request in the corner of a page that has a form, whe
     expect(await page.getByRole('dialog').count()).toBe(0);
   }
   for (const stageId of [x, ...others]) expect(await pendingOf(desk, stageId)).toHaveLength(1);
+  await expectNothingBelow(page, card);
 
   // C turns to it: the request that has waited longest comes, and its keys work.
   const [first = ''] = others;

@@ -2,6 +2,7 @@ import { type BoardView, type Me, type PendingRequest, StageId } from '@callboar
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
+import { problem } from '../test/page-server.ts';
 import { at, board, request, session, stage } from '../test/samples.ts';
 
 const login = request('STAGE-1', 'r1', { createdAt: at(1) });
@@ -41,6 +42,17 @@ it('sets a request aside on the server, shows the next one, and is called again 
   expect(told()).toMatchObject([{ command: 'set_later', input: { stageId: 'STAGE-1', requestId: 'r1' } }]);
   server.emit('later-updated', { ...aside(login), person: 'Ada', later: null });
   await dialog('Login form');
+});
+
+it('says nothing when a request that is set aside was decided meanwhile', async () => {
+  const { user, server, told } = open('/', asking());
+  server.answer({ set_later: () => problem('unknown_request', 'No open request has this id.') });
+  await user.click(within(await dialog('Login form')).getByRole('button', { name: 'Later' }));
+  await expect.poll(told).toHaveLength(1);
+  server.answer({ set_later: () => problem('internal', 'The disk is full.') });
+  await user.click(within(await dialog('Search index')).getByRole('button', { name: 'Later' }));
+  await screen.findByText('The disk is full.');
+  expect(screen.getAllByText('Set aside in this tab only')).toHaveLength(1);
 });
 
 it('sets a request aside until a time', async () => {

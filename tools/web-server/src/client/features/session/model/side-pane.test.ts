@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
 import { useSidePane } from './side-pane.ts';
 
+it('shows the changes beside the transcript until a person closes them', () => {
+  expect(useSidePane.getState().tab).toBe('changes');
+});
+
 it('keeps the border where both panes can be read', () => {
   const { divide } = useSidePane.getState();
   divide(90);
