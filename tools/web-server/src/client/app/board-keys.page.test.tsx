@@ -72,6 +72,7 @@ async function openBoard(pending: PendingRequest[] = [login, search]) {
   server.answer({ approve_tool: approve });
   const column = within(await screen.findByRole('region', { name: 'Needs you' }));
   await column.findByText('Search index');
+  await column.findAllByRole('button', { name: 'Allow' }); // what decides is loaded beside the rows
   const decided = () =>
     server.received.flatMap(({ command, input }) => (command === 'approve_tool' ? [JSON.stringify(input)] : []));
   /** The buttons whose keys work, as the page shows it. */
