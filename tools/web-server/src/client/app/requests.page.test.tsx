@@ -45,7 +45,10 @@ it('sets a request aside on the server, shows the next one, and is called again 
 });
 
 it('says nothing when a request that is set aside was decided meanwhile', async () => {
-  const { user, server, told } = open('/', asking());
+  // Ids of their own: this tab keeps both away from now on.
+  const decided = request('STAGE-1', 'r8', { createdAt: at(1) });
+  const failing = request('STAGE-2', 'r9', { createdAt: at(2) });
+  const { user, server, told } = open('/', asking({}, [decided, failing]));
   server.answer({ set_later: () => problem('unknown_request', 'No open request has this id.') });
   await user.click(within(await dialog('Login form')).getByRole('button', { name: 'Later' }));
   await expect.poll(told).toHaveLength(1);

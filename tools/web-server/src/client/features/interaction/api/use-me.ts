@@ -62,6 +62,7 @@ export function useSetLater() {
       const time = wanted !== null && wanted.until === null ? {} : { until: wanted?.until?.toISOString() ?? null };
       const put = async ({ stageId, requestId }: Request) => {
         const later = await setLater({ stageId, requestId, ...time });
+        if (later === 'decided') return;
         setMe(cache, (me) => withLater(me, { stageId, requestId }, later));
         left(requestKey({ stageId, requestId }));
       };
@@ -77,12 +78,12 @@ export function useSetLater() {
   });
 }
 
-/** Sets one request aside. One that was decided meanwhile needs nothing more: there is nothing left to set aside. */
-async function setLater(input: CommandInput<'set_later'>): Promise<Later | null> {
+/** Sets one request aside. One that was decided meanwhile stays away: its event is about to come. */
+async function setLater(input: CommandInput<'set_later'>): Promise<Later | null | 'decided'> {
   try {
     return (await client.command('set_later', input)).later;
   } catch (error) {
-    if (error instanceof TransportError && error.code === 'unknown_request') return null;
+    if (error instanceof TransportError && error.code === 'unknown_request') return 'decided';
     throw error;
   }
 }
