@@ -89,10 +89,19 @@ type Show = (tab?: string) => Promise<void>;
 
 /** What is said for ten seconds afterwards. */
 async function done(page: Page, show: Show): Promise<void> {
+  const stages: BoardView['stages'] = [];
+  await page.route('**/api/board', async (route) => {
+    const response = await route.fetch();
+    const view: BoardView = await response.json();
+    stages.push(...view.stages);
+    await route.fulfill({ response, json: view }).catch(() => undefined);
+  });
   await lookOf({ answer: {} })(page, show);
-  await page.route('**/complete', (route) =>
-    route.fulfill({ json: { stage: { id: 'STAGE-1', title: 'Dark mode', merged: MERGED } } }),
-  );
+  await page.unroute('**/api/board');
+  await page.route('**/complete', async (route) => {
+    const stage = stages.find(({ title }) => title === 'Dark mode');
+    await route.fulfill({ json: { stage: { ...stage, completedAt: MERGED.at, column: 'done', merged: MERGED } } });
+  });
   await page.getByRole('dialog').getByRole('button', { name: 'Merge into main' }).click();
   await page.getByText('merged 3f2a1c7 into main').waitFor();
   await page.unroute('**/complete');
@@ -106,7 +115,7 @@ async function mergeLater(page: Page, show: Show): Promise<void> {
     const view: BoardView = await response.json();
     for (const stage of view.stages)
       if (stage.title === 'Dark mode') Object.assign(stage, { completedAt: stage.updatedAt, column: 'done' });
-    await route.fulfill({ response, json: view });
+    await route.fulfill({ response, json: view }).catch(() => undefined);
   });
   await show();
   await page.getByRole('button', { name: 'Merge', exact: true }).first().click();
@@ -119,11 +128,12 @@ async function answerWith(page: Page, answer: Answer): Promise<void> {
   await page.route('**/completion*', async (route) => {
     const method = new URL(route.request().url()).searchParams.get('method') ?? 'merge';
     // The real commit and files: otherwise they would count as changed since they were seen.
-    const { completion } = await (await route.fetch()).json();
-    const { head, tree, branch } = completion.plan ?? ALL;
+    const real = await route.fetch().catch(() => null);
+    const { head, tree, branch } = (await real?.json())?.completion.plan ?? ALL;
     const rest = { head, tree, branch, uncommitted: [], uncommittedCount: 0, conflicts: [], refusal: null };
     const plan = answer === null ? null : { ...ALL, ...rest, ...answer, method };
-    await route.fulfill({ json: { completion: Completion.parse({ plan, undo: null }) } });
+    // The page may have gone on to the next picture.
+    await route.fulfill({ json: { completion: Completion.parse({ plan, undo: null }) } }).catch(() => undefined);
   });
 }
 
