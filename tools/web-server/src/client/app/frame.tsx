@@ -180,7 +180,7 @@ function LoginHint({ isKeyLost }: { isKeyLost: boolean }) {
 function Loading({ reason }: { reason: string | null }) {
   return (
     <div className={`${css.center} ${css.late}`}>
-      <Loader size="sm" color="gray" aria-label="Loading" />
+      <Loader size="sm" color="gray" role="img" aria-label="Loading" />
       {reason !== null && <p role="status">{reason}</p>}
     </div>
   );

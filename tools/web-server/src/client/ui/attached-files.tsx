@@ -43,7 +43,7 @@ export function AttachedFile({ file, content, isAdding = false, isRemoving = fal
         </span>
         <span className={css.size}>{fileSize(size)}</span>
       </span>
-      {isAdding && <Loader size={14} color="gray" aria-label={`Adding ${name}`} />}
+      {isAdding && <Loader size={14} color="gray" role="img" aria-label={`Adding ${name}`} />}
       {remove !== undefined && (
         <ActionIcon
           variant="subtle"

@@ -52,7 +52,7 @@ export function FinishPanel(props: FinishPanelProps) {
     );
   if (error !== null)
     return <ErrorNote lead="The changes could not be read." error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loader size="sm" color="gray" aria-label="Reading the changes" />;
+  if (data === undefined) return <Loader size="sm" color="gray" role="img" aria-label="Reading the changes" />;
   const reading = { method, choose, isReading: isFetching, readAgain: () => void refetch() };
   return <Known {...props} {...reading} completion={data} />;
 }

@@ -31,7 +31,7 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
       {error !== null && <ErrorNote lead="The changes could not be read." error={error} retry={() => void refetch()} />}
       {diff === undefined && isFetching && (
         <p className={css.empty}>
-          <Loader size="sm" color="gray" aria-label="Reading the changes" />
+          <Loader size="sm" color="gray" role="img" aria-label="Reading the changes" />
         </p>
       )}
       {diff !== undefined && (

@@ -78,7 +78,7 @@ export function Earlier({ left, isLoading, load }: EarlierProps) {
   return (
     <div className={css.earlier}>
       {isLoading ? (
-        <Loader size="xs" color="gray" aria-label="Reading earlier entries" />
+        <Loader size="xs" color="gray" role="img" aria-label="Reading earlier entries" />
       ) : (
         <Button variant="subtle" size="compact-sm" onClick={load}>
           Show earlier ({left.toLocaleString()} more)
