@@ -2,17 +2,17 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
-import { apiOf, writeStageFiles } from '../support/scene.ts';
+import { apiOf } from '../support/scene.ts';
 
 async function openBoard(size?: { width: number; height: number }) {
-  const { start, repo } = await install();
+  const { start } = await install();
   const { loginLink, origin, stop } = await start();
   onTestFinished(stop);
   const { page, errors } = await openBrowser(size);
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   const region = (name: string) => page.getByRole('region', { name });
-  return { page, errors, repo, origin, region, api: apiOf(origin) };
+  return { page, errors, origin, region, api: apiOf(origin) };
 }
 
 it('treats a drop as a command: started on Running, completed on Done, refused with an explanation elsewhere', async () => {
@@ -58,44 +58,6 @@ it('treats a drop as a command: started on Running, completed on Done, refused w
   await region('Done').getByRole('link', { name: 'Search index' }).waitFor();
   expect(page.url()).not.toContain('/stages/');
   expect(errors).toEqual([]);
-});
-
-it('keeps filters in the address, and imports a folder of stages', async () => {
-  const { page, errors, repo, region, api } = await openBoard();
-  await api.stage('Login form', [{ text: 'Done.' }]);
-  const folder = await writeStageFiles(repo);
-  await page.getByRole('button', { name: 'Projects' }).click();
-  await page.getByRole('menuitem', { name: 'shop' }).click();
-  const project = page.getByRole('dialog', { name: 'Project shop' });
-  await project.getByRole('tab', { name: 'Import stages' }).click();
-  await project.getByRole('textbox', { name: 'Folder or file' }).fill('nowhere');
-  await project.getByRole('button', { name: 'Import' }).click();
-  await project.getByText(/There is no file or folder .*nowhere/).waitFor();
-  await project.getByRole('textbox', { name: 'Folder or file' }).fill(folder);
-  await project.getByRole('button', { name: 'Import' }).click();
-  await project.getByText('2 stages created').waitFor();
-  await page.keyboard.press('Escape');
-  await region('Backlog').getByText('waits for Cart').waitFor();
-
-  await page.getByRole('combobox', { name: 'Group' }).selectOption('STAGE-001-002');
-  await page.keyboard.press('/');
-  await page.keyboard.type('check'); // faster than the board redraws
-  await region('Ready').getByText('Nothing matches').waitFor();
-  await expect.poll(() => new URL(page.url()).search).toBe('?group=STAGE-001-002&text=check');
-  await page.reload();
-  await region('Backlog').getByRole('link', { name: 'Checkout' }).waitFor();
-  await expect.poll(() => page.getByRole('article').count()).toBe(1);
-  const find = page.getByRole('textbox', { name: 'Find stages' });
-  await expect.poll(() => find.inputValue()).toBe('check');
-  await page.getByRole('button', { name: 'Show all' }).click();
-  await region('Ready').getByRole('link', { name: 'Login form' }).waitFor();
-  await expect.poll(() => find.inputValue()).toBe('');
-
-  // Folded columns stay folded.
-  await page.getByRole('button', { name: 'Fold Review' }).click();
-  await page.reload();
-  await page.getByRole('button', { name: 'Unfold Review' }).waitFor();
-  expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
 });
 
 it('writes a stage with phases, edits it, and starts the next phase from its card', async () => {
@@ -144,39 +106,6 @@ it('writes a stage with phases, edits it, and starts the next phase from its car
   await page.keyboard.press('Escape');
   await region('Needs you').getByRole('button', { name: 'Start Build' }).click();
   await region('Review').getByRole('img', { name: 'Build, phase 2 of 2' }).waitFor();
-  expect(errors).toEqual([]);
-});
-
-it('starts a stage from the palette, lists every key, and sorts the sessions', async () => {
-  const { page, errors, region, api } = await openBoard();
-  await api.stage('Audit log', [{ text: 'All finished.' }]);
-  await region('Ready').getByText('Audit log').waitFor();
-  await page.keyboard.press('Control+k');
-  await page.getByRole('combobox', { name: 'Search or command' }).fill('audt log');
-  await page.getByRole('option', { name: /^Audit log/ }).waitFor();
-  await page.keyboard.press('Enter');
-  await page.getByRole('option', { name: 'Open', exact: true }).waitFor();
-  await page.keyboard.type('start');
-  await page.keyboard.press('Enter');
-  await region('Review').getByText('Audit log').waitFor();
-
-  await page.keyboard.press('?');
-  const keys = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
-  await keys.getByText('Lift the stage, and drop it').waitFor();
-  await page.keyboard.press('Escape');
-  await keys.waitFor({ state: 'hidden' });
-
-  const sessions = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Sessions' });
-  expect(await sessions.getAttribute('title')).toBe('Go to the sessions (G S)');
-  await page.keyboard.press('g');
-  await page.keyboard.press('s');
-  await page.getByRole('heading', { name: 'Sessions' }).waitFor();
-  await page.getByRole('button', { name: 'Cost' }).click();
-  await expect.poll(() => new URL(page.url()).search).toBe('?sort=cost&order=down');
-  await expect
-    .poll(() => page.getByRole('columnheader', { name: 'Cost' }).getAttribute('aria-sort'))
-    .toBe('descending');
-  await page.getByRole('link', { name: 'Audit log' }).waitFor();
   expect(errors).toEqual([]);
 });
 

@@ -6,17 +6,20 @@ import type { Page } from 'playwright-core';
 export const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+/** What can differ between the light and the dark scheme of one page: nothing but its colours does. */
+const ABOUT_COLOURS = ['color-contrast', 'link-in-text-block'];
 
 interface AxeResults {
   violations: { id: string; nodes: { target: unknown[]; failureSummary: string }[] }[];
 }
 
-/** Returns the findings of axe on a page that has the script, as lines. */
-export async function findings(page: Page, where: string): Promise<string[]> {
-  const { violations } = (await page.evaluate(async (tags) => {
+/** Returns the findings of axe on a page that has the script, as lines; of all rules, or those about colours. */
+export async function findings(page: Page, where: string, which: 'all' | 'colours' = 'all'): Promise<string[]> {
+  const only = which === 'all' ? { type: 'tag', values: TAGS } : { type: 'rule', values: ABOUT_COLOURS };
+  const { violations } = (await page.evaluate(async (runOnly) => {
     const { axe } = window as unknown as { axe: { run(options: object): Promise<AxeResults> } };
-    return axe.run({ runOnly: tags, resultTypes: ['violations'] });
-  }, TAGS)) as AxeResults;
+    return axe.run({ runOnly, resultTypes: ['violations'] });
+  }, only)) as AxeResults;
   return violations.flatMap(({ id, nodes }) =>
     nodes.map((node) => `${where}: ${id}: ${node.target.join(' ')}: ${node.failureSummary}`),
   );

@@ -1,5 +1,3 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { named, prompt, type ScriptedModel } from '@callboard/scripted-model';
 import { QUESTIONS } from '../../test-support/questions.ts';
 import { until } from '../../test-support/until.ts';
@@ -182,15 +180,4 @@ async function untilIn(origin: string, wanted: Record<string, string>): Promise<
   };
   const options = { withinMs: SCENE_MS, everyMs: 200, lastSeen: () => columns };
   await until(`the columns are ${JSON.stringify(wanted)}`, look, options);
-}
-
-/** Creates a folder of stages as Markdown files, in the repository. */
-export async function writeStageFiles(repo: string): Promise<string> {
-  const folder = join(repo, 'stages');
-  await mkdir(folder);
-  const file = (id: string, title: string, more = '') =>
-    writeFile(join(folder, `${id}.md`), `---\nid: ${id}\ntitle: ${title}\n${more}---\n\nDo ${title}.\n`);
-  await file('STAGE-001-001-001', 'Cart');
-  await file('STAGE-001-002-001', 'Checkout', 'depends_on: STAGE-001-001-001\n');
-  return folder;
 }
