@@ -10,7 +10,7 @@ import { tellRefusedDrop, useDropCommand } from './use-board-commands.ts';
 /** What a row says of itself while it can be moved; its value is the stage's id. */
 export const ROW = 'data-row';
 /** The attribute of a column's element; its value is the column. */
-export const COLUMN = 'data-column';
+const COLUMN = 'data-column';
 
 /**
  * Moves rows to other columns: with the browser's own drag and drop, or with Space and the arrow keys. A drop is a command.
