@@ -167,7 +167,7 @@ const PICTURES: Record<string, Look> = {
   rules: async (page, scene) => {
     await PICTURES.project?.(page, scene);
     await page.getByRole('tab', { name: 'Rules' }).click();
-    await page.getByRole('heading', { name: /hooks/ }).waitFor();
+    await page.getByRole('heading', { name: 'Always allowed' }).waitFor();
   },
   trash: async (page) => {
     await open('/trash')(page);
