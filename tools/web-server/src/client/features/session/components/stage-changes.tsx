@@ -1,7 +1,7 @@
 import type { StageDiff, StageView } from '@callboard/contract';
 import { Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, useEffect, useMemo } from 'react';
+import { type ComponentType, useEffect, useMemo, useRef } from 'react';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { stageDiffQuery } from '../api/stage-diff.ts';
 import { inTreeOrder } from '../model/change-tree.ts';
@@ -24,6 +24,7 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
     enabled: stage.worktree !== null,
   });
   useEffect(() => useChangesDisplay.getState().open(stage.id), [stage.id]);
+  useReloadAtSteps(stage, () => void refetch());
   const diff = useMemo(() => data && { ...data, files: inTreeOrder(data.files) }, [data]);
   return (
     <section className={css.changes} aria-label="Changes">
@@ -47,4 +48,16 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
       )}
     </section>
   );
+}
+
+/** Reloads the changes whenever the session begins to work, waits for a person, or ends a turn: it may have edited files until then. */
+function useReloadAtSteps({ session, worktree }: StageView, reload: () => void): void {
+  const { stateSince, changes } = session ?? {};
+  const step = `${stateSince} ${changes?.files} ${changes?.additions} ${changes?.deletions}`;
+  const loadedAt = useRef(step);
+  useEffect(() => {
+    if (loadedAt.current === step) return;
+    loadedAt.current = step;
+    if (worktree !== null) reload();
+  });
 }

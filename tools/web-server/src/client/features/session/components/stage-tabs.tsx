@@ -1,7 +1,7 @@
 import type { StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { stageDiffQuery } from '../api/stage-diff.ts';
+import { stageDiffQuery, useReloadDiff } from '../api/stage-diff.ts';
 import { useSidePane } from '../model/side-pane.ts';
 import css from './stage-head.module.css';
 import { TranscriptTools } from './transcript-tools.tsx';
@@ -15,6 +15,7 @@ export const isStageTab = (name: string | null): name is StageTab => name !== nu
 /** The stage's tabs (the URL says which is open), and the switches of its session. */
 export function StageTabs({ stage, current }: { stage: StageView; current: StageTab }) {
   const { show } = useSidePane.getState();
+  const reload = useReloadDiff(stage.id);
   return (
     <div className={css.bar}>
       <nav className={css.tabs} aria-label="Stage">
@@ -25,7 +26,11 @@ export function StageTabs({ stage, current }: { stage: StageView; current: Stage
             to={tab === 'transcript' ? `/stages/${stage.id}` : `/stages/${stage.id}?tab=${tab}`}
             aria-current={tab === current ? 'page' : undefined}
             replace
-            onClick={() => show(tab === 'transcript' ? null : tab)}
+            onClick={() => {
+              show(tab === 'transcript' ? null : tab);
+              // Nothing tells that somebody else edited a file.
+              if (tab === 'changes') reload();
+            }}
           >
             {STAGE_TABS[tab]}
             {tab === 'changes' && <ChangeCount stage={stage} isLookedAt={tab === current} />}
