@@ -7,7 +7,7 @@
  * line of the supervisor names tools/cli/dist. Otherwise it starts the other Node as a second process. The IPC pipe to that
  * carries no messages: its end tells the supervisor that this process was killed.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -53,7 +53,10 @@ function run(nodes, reason) {
     fail(reason);
     return;
   }
-  if (!isBuilt(nodes[0])) return;
+  afterBuild(nodes[0], () => start(nodes));
+}
+
+function start(nodes) {
   const args = ['--disable-sigusr1', '--max-semi-space-size=1', main].concat(process.argv.slice(2));
   if (process.execve && realpathSync(nodes[0]) === process.execPath)
     process.execve(process.execPath, [process.execPath].concat(args), process.env);
@@ -79,19 +82,48 @@ function run(nodes, reason) {
 }
 
 /**
- * Builds the program if its sources have changed. The installed package has no sources.
- * @returns whether the program can run; if not, the cause is already printed
+ * Builds the program if its sources have changed, and calls `then` if it can run; if not, the cause is already printed. The
+ * installed package has no sources.
  */
-function isBuilt(node) {
-  if (!isClone || isFresh(workspace)) return true;
-  process.stderr.write('callboard: the sources have changed; building.\n');
-  const { status, error } = spawnSync(node, [buildScript], { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] });
-  if (status === 0 || error !== undefined) return true; // if this Node cannot start, `run` reports it
-  process.stderr.write(
-    'callboard: the build failed. Run `npm install`, then `npm run build`, in the folder of Callboard.\n',
-  );
-  process.exitCode = 1;
-  return false;
+function afterBuild(node, then) {
+  if (!isClone || isFresh(workspace)) {
+    then();
+    return;
+  }
+  const endProgress = sayBuilding();
+  const build = spawn(node, [buildScript], { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] });
+  build.on('error', () => {
+    endProgress();
+    then(); // this Node cannot start: `start` reports it
+  });
+  build.on('exit', (code) => {
+    endProgress();
+    if (code === 0) {
+      then();
+      return;
+    }
+    process.stderr.write(
+      'callboard: the build failed. Run `npm install`, then `npm run build`, in the folder of Callboard.\n',
+    );
+    process.exitCode = 1;
+  });
+}
+
+/** Says that it builds, on a terminal with the seconds that it takes. Returns how to take the line off the terminal. */
+function sayBuilding() {
+  const words = 'callboard: the sources have changed; building';
+  if (!process.stderr.isTTY) {
+    process.stderr.write(`${words}.\n`);
+    return () => {};
+  }
+  const since = Date.now();
+  const draw = () => process.stderr.write(`\r\x1b[K${words}... ${Math.floor((Date.now() - since) / 1000)} s`);
+  draw();
+  const timer = setInterval(draw, 1000);
+  return () => {
+    clearInterval(timer);
+    process.stderr.write('\r\x1b[K');
+  };
 }
 
 run(candidates(), 'the Node that comes with Callboard was not found');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-const TIMEOUT_MS = 5_000;
+/** A Callboard on this machine answers within milliseconds; another program may never answer. */
+const TIMEOUT_MS = 1_500;
 /** The API's answer to a request without a login. */
 const Problem = z.object({ type: z.string().startsWith('urn:callboard:') });
 

@@ -31,11 +31,12 @@ export async function explainStartFailure(error: unknown, options: StartOptions)
 /** If another Callboard has the port, names it and suggests both ports for this one. */
 async function explainPortInUse(reason: string, options: StartOptions): Promise<string> {
   const { host, port, dataDir } = options;
-  if (port === 0 || !(await isCallboard(host, port))) return reason;
+  const beside = `npx callboard start --data-dir ${shellQuoted(dataDir)} ${otherPorts(options)}`;
+  if (port === 0 || !(await isCallboard(host, port))) return `${reason}\n  On other ports:  ${beside}`;
   return [
     `another Callboard, on another data directory, has port ${port}, so this one did not start.`,
     `  To open it:  http://${authority(host, port)}`,
     '  To stop it:  press Ctrl-C in its terminal',
-    `  To run this one beside it:  npx callboard start --data-dir ${shellQuoted(dataDir)} ${otherPorts(options)}`,
+    `  To run this one beside it:  ${beside}`,
   ].join('\n');
 }

@@ -112,7 +112,11 @@ it.each([
     /^callboard: the web server cannot start: it is out of order\ncallboard: .*doctor.*\n$/,
   ],
   ['data_dir_in_use: Another one works on it.', 1, /^callboard: Another one works on it\.\n$/],
-  ['port_in_use: Port 7 is in use.', 1, /^callboard: Port 7 is in use\.\n$/],
+  [
+    'port_in_use: Port 7 is in use.',
+    1,
+    /^callboard: Port 7 is in use\.\n {2}On other ports: {2}npx callboard start --data-dir \S+ --port \d+ --orchestrator-port \d+\n$/,
+  ],
   ['not_a_repository: /x is none.', 2, /^callboard: --repo: \/x is none\.\n$/],
   ['no_commits: /x has none.', 2, /^callboard: --repo: \/x has none\.\n$/],
   ['agent_user_unsupported: Not yet.', 2, /^callboard: Not yet\.\n$/],
@@ -144,6 +148,15 @@ it('names the other Callboard that has the port, and ports for this one', async 
   other.closeAllConnections();
   other.close();
   await once(other, 'close');
+});
+
+it('says that git is missing before anything starts', async () => {
+  const dataDir = await temporaryFolder();
+  const program = startOn(dataDir, { PATH: await temporaryFolder() });
+  expect(await program.ended).toBe(1);
+  expect(program.stderr()).toMatch(
+    /^callboard: git was not found on your PATH\. .* Install it \(.*\), then start Callboard again\.\n$/,
+  );
 });
 
 it.each([

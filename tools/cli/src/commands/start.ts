@@ -2,6 +2,7 @@ import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { untilAborted } from '@callboard/runtime/waits';
 import { dataDirSuffix } from '../command-line/data-dir.ts';
 import { explainFolderError, makeFolder } from '../data-folder.ts';
+import { runProgram } from '../doctor/run-program.ts';
 import type { Edges } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { explainRunning } from '../explain-running.ts';
@@ -21,6 +22,7 @@ export const start: Command = {
   flags: startFlags,
   run: async ({ given, edges }) => {
     const options = parseStartOptions(given, edges);
+    await requireGit(edges);
     if (options.isTokenExposed) warnAboutToken(edges);
     const signals = edges.listenForStop();
     try {
@@ -69,10 +71,11 @@ async function supervise(
     if (closeControl) ends.defer(closeControl);
     ends.defer(await offerLoginLinks({ supervisor, loginLink, options, stop }, edges));
     await untilAborted(stop);
+    progress.say('stopping; press Ctrl-C again to end it at once');
   } catch (error) {
     if (!signals.stop.aborted) throw await explainStartFailure(error, options);
   } finally {
-    await supervisor.stop();
+    await supervisor.stop().finally(progress.clear);
     signals.kill.removeEventListener('abort', supervisor.kill);
   }
   sayHowToEndSessions(options, edges);
@@ -90,6 +93,16 @@ async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorL
     if (systemCode(error) === undefined) throw error;
     throw new UsageError(`--data-dir: ${options.dataDir} cannot be used: ${explainFolderError(error)}.`);
   }
+}
+
+/** Everything needs git, and what fails without it would fail late and say less. */
+async function requireGit({ env }: Edges): Promise<void> {
+  const { exitCode } = await runProgram('git', ['--version'], env);
+  if (exitCode !== null) return;
+  throw new CliError(
+    'git was not found on your PATH. Callboard gives each stage a worktree of its own, so it needs git 2.5 or newer. ' +
+      'Install it (https://git-scm.com/downloads), then start Callboard again.',
+  );
 }
 
 function warnAboutToken({ err }: Edges): void {
