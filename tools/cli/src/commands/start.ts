@@ -100,7 +100,7 @@ async function requireGit({ env }: Edges): Promise<void> {
   const { exitCode } = await runProgram('git', ['--version'], env);
   if (exitCode !== null) return;
   throw new CliError(
-    'git was not found on your PATH. Callboard gives each stage a worktree of its own, so it needs git 2.5 or newer. ' +
+    'git was not found on your PATH. Callboard gives each stage a worktree of its own, so it needs git 2.30 or newer. ' +
       'Install it (https://git-scm.com/downloads), then start Callboard again.',
   );
 }
