@@ -157,7 +157,7 @@ it.each(WAYS)(
       told = now;
     }
     await judge();
-    expect(faults).toEqual([]);
+    expect(faults, faults.join('\n')).toEqual([]);
     // Both happened: keys that decided something, and keys that did not.
     expect(decided).toBeGreaterThan(2);
     expect(asked).toBeGreaterThan(decided);

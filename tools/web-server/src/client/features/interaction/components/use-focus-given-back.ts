@@ -10,6 +10,7 @@ const LOOK_MS = [0, 50, 200];
 /** Gives the focus back to where it was in the page when the request that is shown goes. @param key null: none is shown */
 export function useFocusGivenBack(key: string | null): void {
   const outside = useRef<HTMLElement | null>(null);
+  const timers = useRef<ReturnType<typeof setTimeout>[]>([]);
   useEffect(() => {
     const onFocus = ({ target }: FocusEvent) => {
       if (target instanceof HTMLElement && target.closest(FRONT_SELECTOR) === null) outside.current = target;
@@ -27,7 +28,9 @@ export function useFocusGivenBack(key: string | null): void {
           activeElement === document.body || activeElement?.closest(`${FRONT_SELECTOR}[role="dialog"]`) != null;
         if (isLost) current?.focus({ preventScroll: true });
       };
-      for (const ms of LOOK_MS) setTimeout(giveBack, ms);
+      timers.current = LOOK_MS.map((ms) => setTimeout(giveBack, ms));
     };
   }, [key]);
+  // After the effect above, whose end sets them: a page that is gone has no focus to give.
+  useEffect(() => () => timers.current.forEach(clearTimeout), []);
 }
