@@ -134,6 +134,12 @@ it.each(WAYS)(
       const { pending } = await api.get('/api/board');
       for (const { requestId, input } of pending) commands.set(requestId, input.command);
     };
+    /** On a busy machine a request may come, and be decided, within one act. */
+    const learnDecided = async () => {
+      const { decisions } = await api.get('/api/decisions');
+      for (const { requestId, asked } of decisions)
+        if (!commands.has(requestId)) commands.set(requestId, /touch [\w-]+\.txt/.exec(asked)?.[0] ?? asked);
+    };
     const next = random(SEED);
     const faults: string[] = [];
     let decided = 0;
@@ -141,6 +147,7 @@ it.each(WAYS)(
     let told: Witness = { loadedAt: 0, acts: [], sent: [] };
     const judge = async () => {
       await learn();
+      await learnDecided();
       for (const sent of told.sent) {
         decided += 1;
         const command = commands.get(sent.requestId) ?? '';
