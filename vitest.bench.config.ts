@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     root: 'e2e',
     include: ['**/*.bench.ts'],
-    setupFiles: ['support/close-browsers.ts'],
+    setupFiles: ['bench/close-browsers.ts'],
     testTimeout: 300_000,
     hookTimeout: 60_000,
     fileParallelism: false,

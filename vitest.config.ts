@@ -9,7 +9,7 @@ import { WAIT_MS } from './test-support/until.ts';
 const patience = { testTimeout: 180_000, hookTimeout: 120_000, expect: { poll: { timeout: WAIT_MS } } };
 const inBrowser = {
   include: ['*.e2e.test.ts'],
-  setupFiles: [fileURLToPath(new URL('e2e/support/close-browsers.ts', import.meta.url))],
+  globalSetup: [fileURLToPath(new URL('e2e/support/shared-places.ts', import.meta.url))],
   ...patience,
   testTimeout: 300_000,
 };
@@ -17,7 +17,7 @@ const inBrowser = {
 /** What proves that nothing is lost, doubled or run without a yes. These tests get one try: one failure in twenty is a failure. */
 const DURABILITY = [
   ...['kill', 'chaos', 'replay'].map((name) => `e2e/${name}.e2e.test.ts`),
-  ...['cut-off-turn', 'full-disk', 'killed-and-ended', 'lost-answers', 'nothing-disappears'].map(integration),
+  ...['checks', 'cut-off-turn', 'full-disk', 'killed-and-ended', 'lost-answers', 'nothing-disappears'].map(integration),
   ...['power-cut', 'power-cut-moments', 'reboot', 'recovery', 'restart'].map(integration),
 ];
 

@@ -19,7 +19,7 @@ async function installOnSmallDisk(): Promise<Installation> {
   });
   const installation = await install({}, (end) => void ends.push(end));
   const { dataDir } = installation;
-  await mkdir(dataDir, { mode: 0o700 });
+  await mkdir(dataDir, { mode: 0o700, recursive: true });
   await run('mount', ['-t', 'tmpfs', '-o', 'size=300m,mode=0700', 'callboard-test', dataDir]);
   ends.splice(1, 0, async () => void (await run('umount', [dataDir])));
   return installation;

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { findOlderNode } from '../scripts/older-node.ts';
 import { waitFor } from '../test-support/until.ts';
+import { withoutRunner } from '../test-support/without-runner.ts';
 import { openBrowser } from './support/browser.ts';
 import { install, type Program } from './support/callboard.ts';
 import { claudePids } from './support/processes.ts';
@@ -28,7 +29,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** Packs a checkout. */
 function pack(checkout: string, to: string): string {
   const script = join(checkout, 'scripts', 'pack.ts');
-  const said = execFileSync(process.execPath, [script, '--to', to], { encoding: 'utf8', stdio: 'pipe' });
+  const said = execFileSync(process.execPath, [script, '--to', to], {
+    env: withoutRunner(),
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
   return said.slice(0, said.indexOf(': '));
 }
 

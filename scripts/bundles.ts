@@ -10,7 +10,15 @@ const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
 /** A program: its package, its entry points, and the folder of its bundle. */
 const PROGRAMS: readonly (readonly [tool: string, input: Record<string, string>, dist: string])[] = [
   ['cli', { main: 'src/main.ts', 'clean-up': 'src/demo/clean-up-main.ts' }, 'dist'],
-  ['orchestrator', { main: 'src/main.ts', spawner: 'src/lib/processes/spawner-main.ts' }, 'dist'],
+  [
+    'orchestrator',
+    {
+      main: 'src/main.ts',
+      spawner: 'src/lib/processes/spawner-main.ts',
+      'search-worker': 'src/store/sqlite/search/search-worker.ts',
+    },
+    'dist',
+  ],
   ['web-server', { main: 'src/server/main.ts' }, 'dist/server'],
 ];
 

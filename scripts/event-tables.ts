@@ -68,7 +68,12 @@ const when: Readonly<Record<Exclude<EventType, `${RequestKind}-requested`>, stri
   'decision-updated': 'The delivery of an answer progressed, by one step or several',
   'message-queued': 'A message waits in the queue',
   'message-sent': 'A message is on its way to Claude',
+  'worktree-command-updated':
+    'Something that the project runs in a worktree began or ended, or the port of a server is known',
   'draft-updated': 'Somebody is typing a message or an answer, or has sent it',
+  'comments-updated':
+    'Comments on the changes were added, changed, removed, sent or answered, or followed the code: read them again',
+  'viewed-updated': 'A person ticked files as viewed, or took a tick back',
   'queue-updated': 'The queue changed in any way: all waiting messages, as they are now',
   'mode-changed': 'The permission mode of a session changed',
   'transcript-appended': 'There are new entries: the transcript can be read up to `index`',

@@ -65,7 +65,7 @@ function lookOf({ answer, way, where = 'dialog' }: (typeof STATES)[string]) {
       return;
     }
     const dialog = await openDialog(page);
-    const ways = dialog.getByRole('radiogroup', { name: 'How to merge' });
+    const ways = dialog.getByRole('radiogroup', { name: 'How to finish' });
     if (await ways.isVisible()) await ways.getByText(way ?? 'Merge commit', { exact: true }).click();
   };
 }

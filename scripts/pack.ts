@@ -21,7 +21,7 @@ import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { buildInto, root } from './bundles.ts';
 
-const LIMIT_BYTES = 4 * 1024 * 1024;
+const LIMIT_BYTES = 4_000_000;
 const Manifest = z.object({ name: z.string(), version: z.string(), license: z.string().default('') });
 const Workspace = z.object({
   description: z.string(),
@@ -72,8 +72,8 @@ try {
   const [{ filename, entryCount }] = Packed.parse(JSON.parse(stdout));
   const file = join(target, filename);
   const { size } = statSync(file);
-  console.log(`${file}: ${(size / 1024 / 1024).toFixed(2)} MiB, ${entryCount} files`);
-  if (size > LIMIT_BYTES) throw new Error(`The package is larger than ${LIMIT_BYTES / 1024 / 1024} MiB.`);
+  console.log(`${file}: ${(size / 1_000_000).toFixed(2)} MB, ${entryCount} files`);
+  if (size > LIMIT_BYTES) throw new Error(`The package is larger than ${LIMIT_BYTES / 1_000_000} MB.`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -9,6 +9,8 @@ import { DOT } from '../e2e/support/open-stage.ts';
 import { claudePidOf } from '../e2e/support/processes.ts';
 import { apiOf, makeScene, type Scene } from '../e2e/support/scene.ts';
 import { finishingPictures } from './finishing-pictures.ts';
+import { pullRequestPictures } from './pull-request-pictures.ts';
+import { workspacePictures } from './workspace-pictures.ts';
 
 const [target, ...wanted] = process.argv.slice(2);
 if (target === undefined) {
@@ -69,6 +71,23 @@ const PICTURES: Record<string, Look> = {
     await open('/sessions')(page);
     await alone(page);
   },
+  search: async (page) => {
+    await open('/search?q=the')(page);
+    await alone(page);
+    await page.getByRole('region', { name: 'Results' }).getByRole('link').first().waitFor();
+  },
+  'search-nothing': async (page) => {
+    await open('/search?q=zebra%20crossing&kind=decision')(page);
+    await alone(page);
+    await page.getByText('No results for').waitFor();
+  },
+  'search-palette': async (page) => {
+    await open('/')(page);
+    await alone(page);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search or command' }).fill('login');
+    await page.getByRole('group', { name: /^In / }).first().waitFor();
+  },
   decisions: async (page) => {
     await open('/decisions')(page);
     await alone(page);
@@ -82,6 +101,20 @@ const PICTURES: Record<string, Look> = {
     const split = page.getByRole('button', { name: 'Side by side' });
     if (await split.isVisible()) await split.click();
   },
+  'stage-comments': async (page, scene) => {
+    await PICTURES['stage-changes']?.(page, scene);
+    const list = page.getByRole('region', { name: 'Changed files' });
+    const number = list.getByRole('button', { name: /^Comment on line \d+$/ });
+    await number.nth(2).click();
+    await page
+      .getByRole('textbox', { name: /^Comment on line/ })
+      .fill('Check the empty case: an empty name is no name.');
+    await page.keyboard.press('Control+Enter');
+    await list.getByRole('article').first().waitFor();
+    await number.nth(5).click();
+    await page.getByRole('textbox', { name: /^Comment on line/ }).fill('Why not the same as above?');
+    await page.getByRole('button', { name: /^Ask for changes/ }).waitFor();
+  },
   complete: async (page, { review }) => {
     await stage(page, review);
     await page.getByRole('button', { name: 'Complete', exact: true }).click();
@@ -91,10 +124,13 @@ const PICTURES: Record<string, Look> = {
       .waitFor();
   },
   ...Object.fromEntries(
-    Object.entries(finishingPictures).map(([name, look]): [string, Look] => [
-      name,
-      (page, { review }) => look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),
-    ]),
+    Object.entries({ ...finishingPictures, ...pullRequestPictures, ...workspacePictures }).map(
+      ([name, look]): [string, Look] => [
+        name,
+        (page, { review }) =>
+          look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),
+      ],
+    ),
   ),
   'stage-phases': (page, { running }) => tab(page, running, 'phases'),
   'stage-details': (page, { review }) => tab(page, review, 'details'),
@@ -145,7 +181,7 @@ const PICTURES: Record<string, Look> = {
   },
   'failed-start': async (page) => {
     const detail =
-      'The worktree was not created. The disk is full. Make room, then try again.\nfatal: could not create work tree: No space left on device';
+      'The worktree was not created. The disk is full. Free some space, then try again.\nfatal: could not create work tree: No space left on device';
     const code = 'worktree_failed';
     const body = { type: `urn:callboard:problem:${code}`, title: 'Worktree failed', status: 503, code, detail };
     await page.route('**/start', (route) => route.fulfill({ status: 503, json: body }));
@@ -163,6 +199,11 @@ const PICTURES: Record<string, Look> = {
     await page.getByRole('button', { name: 'Projects' }).click();
     await page.getByRole('menuitem', { name: 'shop' }).click();
     await page.getByRole('dialog', { name: 'Project shop' }).waitFor();
+  },
+  'project-worktrees': async (page, scene) => {
+    await PICTURES.project?.(page, scene);
+    await page.getByRole('tab', { name: 'Worktrees' }).click();
+    await page.getByRole('textbox', { name: 'Set-up command' }).waitFor();
   },
   rules: async (page, scene) => {
     await PICTURES.project?.(page, scene);

@@ -5,6 +5,7 @@ const PACKAGES: readonly (readonly [name: string, program: string])[] = [
   ['git-lfs', 'git-lfs'],
   ['bubblewrap', 'bwrap'],
   ['socat', 'socat'],
+  ['gh', 'gh'],
 ];
 
 /**

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
 import { it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
 import { apiOf } from '../support/scene.ts';
 import { frameFigures, recordFrames } from './frames.ts';
+import { recordPlainList } from './plain-list.ts';
 import { report } from './results.ts';
 
 const ROWS = 500;
@@ -18,13 +20,8 @@ it('measures the frames of a board of 500 stages beside an empty one', { timeout
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Ready' }).waitFor();
   const wheel = async () => {
-    const box = await page.getByRole('region', { name: 'Ready' }).boundingBox();
-    if (box === null) throw new Error('the column is not on the screen');
-    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-    for (let n = 0; n < SCROLLS; n += 1) {
-      await page.mouse.wheel(0, n < SCROLLS / 2 ? 150 : -150);
-      await sleep(16);
-    }
+    await page.getByRole('region', { name: 'Ready' }).hover();
+    await turnWheel(page);
   };
   const empty = await recordFrames('empty board', page, wheel);
 
@@ -51,10 +48,18 @@ it('measures the frames of a board of 500 stages beside an empty one', { timeout
     await page.keyboard.press('/');
     await page.keyboard.type(last, { delay: 40 });
   });
+  const plain = await recordPlainList(page, { height: 49, words: 6 }, turnWheel);
   report('board', [
     { name: `a board of ${ROWS} rows opens`, value: openMs, unit: 'ms' },
-    ...frameFigures(`scrolling ${ROWS} rows`, scrolling, empty),
+    ...frameFigures(`scrolling ${ROWS} rows`, scrolling, empty, plain),
     ...frameFigures(`${CHANGES} changes of ${ROWS} rows`, changing, empty),
     ...frameFigures(`filtering ${ROWS} rows`, typing, empty),
   ]);
 });
+
+async function turnWheel(page: Page): Promise<void> {
+  for (let n = 0; n < SCROLLS; n += 1) {
+    await page.mouse.wheel(0, n < SCROLLS / 2 ? 150 : -150);
+    await sleep(16);
+  }
+}

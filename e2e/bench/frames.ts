@@ -69,11 +69,18 @@ function drawFrames(): void {
   onFrame();
 }
 
-/** The figures of a recording with their goals, beside those of an empty page. Work is processor time, so they hold on a busy machine. */
-export function frameFigures(what: string, work: FrameWork, empty: FrameWork): Figure[] {
-  const baseline = `empty ${empty.p95Ms.toFixed(1)} ms`;
+/**
+ * The figures of a recording with their goals, beside those of an empty page. Work is processor time, so they hold on a busy
+ * machine. @param plain a plain virtual list of equal rows, scrolled as fast: what nothing that scrolls can do without
+ */
+export function frameFigures(what: string, work: FrameWork, empty: FrameWork, plain?: FrameWork): Figure[] {
+  const beside = plain === undefined ? '' : `, plain list ${plain.p95Ms.toFixed(1)} ms`;
+  const baseline = `empty ${empty.p95Ms.toFixed(1)} ms${beside}`;
   return [
     { name: `${what}: work for a frame, p95`, value: work.p95Ms, unit: 'ms', baseline, atMost: 8 },
+    ...(plain === undefined
+      ? []
+      : [{ name: `${what}: work for a frame, of that of a plain list`, value: work.p95Ms / plain.p95Ms, unit: 'x' }]),
     { name: `${what}: longest task`, value: work.longestTaskMs, unit: 'ms', atMost: 50 },
     { name: `${what}: frames`, value: work.frames, unit: 'frames' },
   ];

@@ -9,6 +9,7 @@ import { lengthenTranscript } from '../support/long-transcript.ts';
 import { messageBox } from '../support/open-stage.ts';
 import { apiOf } from '../support/scene.ts';
 import { frameFigures, recordFrames } from './frames.ts';
+import { recordPlainList } from './plain-list.ts';
 import { report } from './results.ts';
 
 const ENTRIES = 2_600;
@@ -88,8 +89,9 @@ it('measures the frames of a page that follows a streamed message', async () => 
   const running = page.getByRole('region', { name: 'Running' });
   await until('all four stages write', async () => (await running.getByText('writing: ').count()) === 4);
   const board = await recordFrames('board of four streams', page, () => sleep(WATCH_MS));
+  const plain = await recordPlainList(page, { height: 90, words: 40 }, turnWheel);
   report('streaming', [
-    ...frameFigures('scrolling 2,600 entries', scrolling, empty),
+    ...frameFigures('scrolling 2,600 entries', scrolling, empty, plain),
     ...frameFigures('following the beginning of a message, four streams', begun, empty),
     ...frameFigures('following it at 45 kB and more, four streams', late, empty),
     ...frameFigures('a board with four streams', board, empty),
@@ -98,6 +100,10 @@ it('measures the frames of a page that follows a streamed message', async () => 
 
 async function scroll(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'Transcript' }).hover();
+  await turnWheel(page);
+}
+
+async function turnWheel(page: Page): Promise<void> {
   for (let step = 0; step < 60; step += 1) {
     await page.mouse.wheel(0, 400);
     await page.waitForTimeout(30);

@@ -8,6 +8,7 @@ import { messageBox } from '../support/open-stage.ts';
 import { apiOf } from '../support/scene.ts';
 import { frameFigures, recordFrames } from './frames.ts';
 import { figures } from './measure.ts';
+import { recordPlainList } from './plain-list.ts';
 import { type Figure, report } from './results.ts';
 
 const SHORT = 300;
@@ -53,13 +54,18 @@ it('measures a transcript of 50,000 entries beside one of 300', async () => {
     return { name, value, unit, baseline, ...(atMost !== undefined && { atMost }) };
   });
   const scrolling = await recordFrames('long transcript scrolled', page, () => scroll(page));
-  report('transcript', [...compared, ...frameFigures('scrolling 50,000 entries', scrolling, empty)]);
+  const plain = await recordPlainList(page, { height: 90, words: 40 }, () => turnWheel(page, 400));
+  report('transcript', [...compared, ...frameFigures('scrolling 50,000 entries', scrolling, empty, plain)]);
 });
 
 async function scroll(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'Transcript' }).hover();
+  await turnWheel(page, -400);
+}
+
+async function turnWheel(page: Page, by: number): Promise<void> {
   for (let step = 0; step < 60; step += 1) {
-    await page.mouse.wheel(0, -400);
+    await page.mouse.wheel(0, by);
     await page.waitForTimeout(30);
   }
 }

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openDesk } from '../support/desk.ts';
+import { openOwnDesk } from '../support/desk.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const exact = (name: string) => ({ name, exact: true });
@@ -31,7 +31,7 @@ const look = (page: Page, to: 'visible' | 'hidden') =>
 const shown = (page: Page) => page.evaluate(() => (globalThis as Seen).shownNotifications);
 
 it('counts what waits in the title, and notifies once, and only when nobody looks at any tab', async () => {
-  const { page, context, origin, api, errors } = await openDesk(
+  const { page, context, origin, api, errors } = await openOwnDesk(
     (_callboard, context) => context.addInitScript(inEveryPage),
     { hasNotifications: true },
   );

@@ -1,18 +1,10 @@
 import { prompt } from '@callboard/scripted-model';
-import { expect, it, onTestFinished } from 'vitest';
-import { openBrowser } from '../support/browser.ts';
-import { install } from '../support/callboard.ts';
-import { apiOf } from '../support/scene.ts';
+import { expect, it } from 'vitest';
+import { openDesk } from '../support/desk.ts';
 
-async function openBoard(size?: { width: number; height: number }) {
-  const { start } = await install();
-  const { loginLink, origin, stop } = await start();
-  onTestFinished(stop);
-  const { page, errors } = await openBrowser(size);
-  await page.goto(loginLink);
-  await page.getByRole('heading', { name: 'Board' }).waitFor();
-  const region = (name: string) => page.getByRole('region', { name });
-  return { page, errors, origin, region, api: apiOf(origin) };
+async function openBoard() {
+  const desk = await openDesk();
+  return { ...desk, region: (name: string) => desk.page.getByRole('region', { name }) };
 }
 
 it('treats a drop as a command: started on Running, completed on Done, refused with an explanation elsewhere', async () => {
@@ -67,7 +59,8 @@ it('writes a stage with phases, edits it, and starts the next phase from its car
   await form.getByRole('textbox', { name: 'Title' }).fill('Rate limits');
   await form.getByRole('textbox', { name: 'Prompt', exact: true }).fill(prompt({ steps: [{ text: 'Designed.' }] }));
   for (const [index, name] of ['Design', 'Build'].entries()) {
-    await form.getByRole('button', { name: 'Add phase' }).click();
+    if (index === 0) await form.getByRole('combobox', { name: 'Pipeline' }).selectOption('Own phases');
+    else await form.getByRole('button', { name: 'Add phase' }).click();
     await form.getByRole('textbox', { name: `Name of phase ${index + 1}` }).fill(name);
     await form.getByRole('textbox', { name: `Prompt of phase ${index + 1}` }).fill(`${name} it.`);
   }
@@ -110,7 +103,8 @@ it('writes a stage with phases, edits it, and starts the next phase from its car
 });
 
 it('shows one column at a time on a phone, with tabs that carry counts', async () => {
-  const { page, errors, api } = await openBoard({ width: 390, height: 844 });
+  const { page, errors, api } = await openBoard();
+  await page.setViewportSize({ width: 390, height: 844 });
   await api.stage('Audit log', [{ text: 'Done.' }]);
   const tabs = page.getByRole('tablist', { name: 'Column shown' });
   const chosen = tabs.getByRole('tab', { selected: true });

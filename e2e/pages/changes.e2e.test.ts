@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { named } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
 import { openStage } from '../support/open-stage.ts';
@@ -10,12 +11,13 @@ async function openChanges(change: (folder: string) => Promise<void>) {
   const { page, stage, url } = place;
   await page.getByText('Ready.').waitFor();
   const reply = await callApi(new URL(url).origin, 'GET', `/api/stages/${stage.id}`);
-  await change((await reply.json()).stage.worktree.path);
+  const folder: string = (await reply.json()).stage.worktree.path;
+  await change(folder);
   await page.goto(`${url}?tab=changes`);
   const list = page.getByRole('region', { name: 'Changed files' });
   const tree = page.getByRole('navigation', { name: 'Files' });
   const current = () => tree.locator('[aria-current]').textContent();
-  return { ...place, list, tree, current };
+  return { ...place, list, tree, current, folder };
 }
 
 it('shows 300 files smoothly: a tree, keys from file to file, and only what is in sight', async () => {
@@ -47,8 +49,19 @@ it('shows 300 files smoothly: a tree, keys from file to file, and only what is i
   await tree.getByRole('button', { name: /long\.txt/ }).click();
   await expect.poll(current).toContain('long.txt');
   await expect.poll(() => list.getByRole('status').count()).toBe(0);
-  await list.getByRole('button', { name: /long\.txt/ }).click();
+  await list.getByRole('button', { name: 'Show long.txt' }).click();
   await list.getByText('line 3', { exact: true }).waitFor();
+  // A comment has a height of its own; what is below it stays in place, and the list stays a list of what is in sight.
+  await list.getByRole('button', { name: 'Comment on line 4', exact: true }).last().click();
+  await page.getByRole('textbox', { name: 'Comment on line 4' }).fill('One\n\nTwo\n\nThree');
+  await page.keyboard.press('Control+Enter');
+  await list.getByRole('article').getByText('Three').waitFor();
+  await list.getByRole('article').click();
+  await list.focus();
+  await page.keyboard.press('End');
+  await list.getByText('line 19999', { exact: true }).waitFor();
+  await page.keyboard.press('p');
+  await list.getByRole('article').getByText('Three').waitFor();
   expect(await page.locator('*').count()).toBeLessThan(8_000);
   expect(errors).toEqual([]);
 });
@@ -78,10 +91,64 @@ it('shows every kind of change, side by side too, and remembers what was viewed'
   await page.reload();
   await page.getByRole('button', { name: 'Inline' }).waitFor();
   await expect.poll(() => page.getByRole('checkbox', { name: 'Viewed README.md' }).isChecked()).toBe(true);
+  await page.getByText('1 of 4 viewed').waitFor();
   await tree.getByRole('button', { name: /README\.md/ }).waitFor();
   await page.getByRole('button', { name: 'Expand all' }).click();
   await list.getByText('# The shop').waitFor();
   await page.getByRole('button', { name: 'Collapse all' }).click();
   await list.getByText('# The shop').waitFor({ state: 'detached' });
+  expect(errors).toEqual([]);
+});
+
+it('comments on both sides, keeps drafts on every page, and sends them as one message that Claude answers', async () => {
+  const { page, list, errors, url, context, folder, model } = await openChanges(async (folder) => {
+    await writeFile(join(folder, 'README.md'), '# The shop\n');
+    await writeFile(join(folder, 'a.ts'), 'one\ntwo\nthree\nfour\n');
+  });
+  const comments = list.getByRole('article');
+  await list.getByRole('button', { name: 'Comment on line 2', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Comment on line 2' }).fill(named('mend', 'Why two?'));
+  await page.keyboard.press('Control+Enter');
+  await comments.getByText('Why two?').waitFor();
+  // By keyboard, from the line in hand; a text that was only typed is a draft too.
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Shift+ArrowDown');
+  await page.keyboard.press('c');
+  await page.getByRole('textbox', { name: 'Comment on lines 3 to 4' }).fill('Too many');
+  await page.getByRole('button', { name: 'Ask for changes (2 comments)' }).waitFor();
+  await page.reload();
+  await comments.getByText('Too many').waitFor();
+  await list.getByRole('button', { name: 'Comment on line 1 of the former version' }).click();
+  await page.getByRole('textbox', { name: 'Comment on line 1, before' }).fill('Keep the name');
+  await page.getByRole('button', { name: 'Add comment' }).click();
+  await expect.poll(() => comments.count()).toBe(3);
+
+  const other = await context.newPage();
+  await other.goto(`${url}?tab=changes`);
+  const there = other.getByRole('region', { name: 'Changed files' }).getByRole('article');
+  await expect.poll(() => there.count()).toBe(3);
+  await comments.filter({ hasText: 'Keep the name' }).getByRole('button', { name: 'Edit the comment' }).click();
+  await page.getByRole('textbox', { name: 'Comment on line 1, before' }).fill('Keep its name');
+  await page.keyboard.press('Control+Enter');
+  await there.getByText('Keep its name').waitFor();
+
+  model.setScript('mend', { steps: [{ text: 'Mended.' }] });
+  await other.getByRole('button', { name: 'Ask for changes (3 comments)' }).click();
+  await page.getByText('Mended.').waitFor();
+  await expect.poll(() => comments.getByText('Answered', { exact: true }).count()).toBe(3);
+  const heard = JSON.stringify(model.requests.at(-1)?.messages);
+  expect(heard).toContain('a.ts, lines 3 to 4:\\n```\\nthree\\nfour\\n```\\nToo many');
+  expect(heard).toContain('README.md, line 1 (in the version before your changes):\\n```\\n# Shop\\n```');
+
+  await writeFile(join(folder, 'a.ts'), 'zero\none\n2\nthree\nfour\n');
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await comments.filter({ hasText: 'Why two?' }).getByText('Answered, outdated').waitFor();
+  await comments.filter({ hasText: 'Too many' }).getByText('lines 4 to 5').waitFor();
+  await page.getByRole('button', { name: /^3 comments/ }).click();
+  await page
+    .getByRole('region', { name: 'Comments' })
+    .getByRole('button', { name: /Keep its name/ })
+    .click();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toContain('Keep its name');
   expect(errors).toEqual([]);
 });

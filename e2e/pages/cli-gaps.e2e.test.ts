@@ -40,7 +40,7 @@ it('shows on the card, on the page and in the details of a stage what its releas
   const stageId = await api.stage('Login form', [{ text: 'All finished.' }]);
   await api.start(stageId);
   const card = page.getByRole('region', { name: 'Review' }).getByRole('article', { name: 'Login form' });
-  const words = `Claude Code ${OLD} does not keep 2 promises Callboard relies on`;
+  const words = `Claude Code ${OLD} lacks 2 features Callboard relies on`;
   const icon = card.getByRole('img', { name: `${words}: ${LACKS.join(' ')}`, exact: true });
   await icon.waitFor();
   expect(await icon.getAttribute('title')).toContain(words);

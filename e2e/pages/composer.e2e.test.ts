@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
-import type { Locator, Page, Route } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { commitAll } from '../../test-support/git.ts';
 import { DOT, gated, messageBox, openStage, queuedRows } from '../support/open-stage.ts';
@@ -19,19 +19,6 @@ async function queueUp(page: Page, ...texts: string[]): Promise<void> {
     await queuedRows(page).filter({ hasText: text }).waitFor();
     await expect.poll(() => messageBox(page).inputValue()).toBe('');
   }
-}
-
-/** Attaches a file whose upload stays pending until the returned function is called; then it continues or fails as given. */
-async function attachSlowly(page: Page, goOn: (route: Route) => Promise<void>): Promise<() => void> {
-  const gate = Promise.withResolvers<void>();
-  await page.route('**/api/sessions/*/files', async (route) => {
-    await gate.promise;
-    await goOn(route);
-  });
-  const uploading = page.waitForRequest('**/api/sessions/*/files');
-  await page.getByLabel('Attach files').setInputFiles({ name: 'the page.png', mimeType: 'image/png', buffer: DOT });
-  await uploading;
-  return gate.resolve;
 }
 
 /** Fires a paste or a drop with an image, as a browser does. */
@@ -186,35 +173,6 @@ it('steers the running turn, and replaces all waiting messages with one', async 
   await page.getByText('All finished.').waitFor();
   await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('three');
   expect(errors).toEqual([]);
-});
-
-it('sends a message once the upload of its file is complete, if it was sent before that', async () => {
-  const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say so');
-  await page.getByText('Ready.').waitFor();
-  const letUpload = await attachSlowly(page, (route) => route.continue());
-  await messageBox(page).fill('Look at this');
-  await messageBox(page).press('Enter');
-  expect(await messageBox(page).inputValue()).toBe('Look at this');
-  letUpload();
-  await expect.poll(() => messageBox(page).inputValue()).toBe('');
-  await expect.poll(() => attached(page).count()).toBe(0);
-  const asked = () => JSON.stringify(model.requests.filter(({ kind }) => kind !== 'side').at(-1)?.messages);
-  await expect.poll(asked).toContain('"image/png"');
-  expect(asked()).toContain('Look at this');
-  expect(errors).toEqual([]);
-});
-
-it('does not send a message whose file was rejected meanwhile', async () => {
-  const { page, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say so');
-  await page.getByText('Ready.').waitFor();
-  const letUpload = await attachSlowly(page, (route) => route.fulfill({ status: 413, body: '' }));
-  await messageBox(page).fill('Look at this');
-  await messageBox(page).press('Enter');
-  letUpload();
-  await page.getByText(/the page\.png was not added/).waitFor();
-  await page.getByRole('button', { name: 'Send', exact: true }).and(page.locator(':enabled')).waitFor();
-  expect(await messageBox(page).inputValue()).toBe('Look at this');
-  expect(JSON.stringify(model.requests)).not.toContain('Look at this');
 });
 
 it('keeps the replaced messages, including files, until they are sent after all or discarded', async () => {

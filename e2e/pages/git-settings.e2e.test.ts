@@ -1,24 +1,18 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { axe, findings } from '../support/axe.ts';
-import { openBrowser } from '../support/browser.ts';
-import { install } from '../support/callboard.ts';
-import { apiOf } from '../support/scene.ts';
+import { openDesk } from '../support/desk.ts';
 
 const git = (repo: string, ...args: string[]) => promisify(execFile)('git', args, { cwd: repo });
 
 it('shows new git settings above the board, and in full, and accepts an agreement', async () => {
-  const { start, repo } = await install();
-  const { loginLink, origin, stop } = await start();
-  onTestFinished(stop);
-  const { context, page, errors } = await openBrowser();
-  await context.addInitScript(axe);
+  const { page, errors, api, repo, origin } = await openDesk();
+  await page.addInitScript(axe);
   await page.emulateMedia({ reducedMotion: 'reduce' }); // otherwise axe would see the dialog half drawn
-  await page.goto(loginLink);
+  await page.goto(origin);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   await git(repo, 'config', 'core.fsmonitor', '/tmp/<b>watch</b>\u202e');
-  const api = apiOf(origin);
   const stage = await api.stage('Search index', [{ text: 'All finished.' }]);
   await api.start(stage);
   const review = page.getByRole('button', { name: /^Review the git settings of/ });
@@ -29,7 +23,7 @@ it('shows new git settings above the board, and in full, and accepts an agreemen
   await dialog.getByRole('note', { name: 'Hidden characters' }).waitFor();
   expect(await findings(page, 'git settings')).toEqual([]);
   await dialog.getByRole('button', { name: 'Agree' }).click();
-  await dialog.getByText(/is agreed to/).waitFor();
+  await dialog.getByText(/You have agreed to every git setting/).waitFor();
   await review.waitFor({ state: 'detached' });
   expect(errors).toEqual([]);
 });

@@ -42,12 +42,12 @@ it('ignores keys that were meant for another dialog or for a text field', async 
   await page.emulateMedia({ reducedMotion: 'reduce' }); // then it appears there at once
   const find = typed('Find stages');
   await find.fill('Please look at ');
-  await begin('Footer', [bash('touch b.txt'), done], {
+  const footer = await begin('Footer', [bash('touch b.txt'), done], {
     pipeline: [{ name: 'Build', prompt: 'Build it.', gate: 'none' }],
   });
   const second = page.getByRole('dialog', wants('Footer'));
   await card.getByText('Footer').waitFor();
-  await card.getByText('STAGE-2', { exact: true }).waitFor();
+  await card.getByText(footer, { exact: true }).waitFor();
   expect(await second.count()).toBe(0);
   await page.keyboard.type('a bad idea');
   expect(await find.inputValue()).toBe('Please look at a bad idea');

@@ -36,10 +36,7 @@ it('allows a rule permanently, passes it to the next start, and removes it', asy
 
 it('runs a command as edited, and shows errors at the field', async () => {
   const { page, errors, begin, dataDir } = await openRequestDesk();
-  const write = {
-    name: 'Write',
-    input: { file_path: join(dataDir, 'worktrees', 'shop', 'STAGE-1', 'b.txt'), content: 'one\n' },
-  };
+  const write = { name: 'Write', input: { file_path: 'b.txt', content: 'one\n' } };
   const read = { name: 'Read', input: { file_path: join(dataDir, 'elsewhere.txt') } };
   const id = await begin('Login form', [bash('echo one >> a.txt'), { tools: [write] }, { tools: [read] }, done]);
   const dialog = page.getByRole('dialog', { name: /^Login form: (Run|Write|Read|Edit)/ });
@@ -210,6 +207,7 @@ it('says when another page answered first', async () => {
   const told = page.getByRole('alert').filter({ hasText: 'Search index: touch c.txt' });
   await told.getByText(/^Denied elsewhere by /).waitFor();
   await told.getByText('Your answer was not used.').waitFor();
-  expect(await told.locator('time').getAttribute('title')).not.toBe('');
+  await told.locator('time').hover();
+  expect(await told.locator('time').getAttribute('title')).toMatch(/\d/);
   expect(errors.filter((error) => !error.includes('409'))).toEqual([]);
 });

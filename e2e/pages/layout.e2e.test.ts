@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { axe, findings } from '../support/axe.ts';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
-import { openDesk } from '../support/desk.ts';
+import { openDesk, openOwnDesk } from '../support/desk.ts';
 import { removeOrchestrator } from '../support/remove-orchestrator.ts';
 import { apiOf } from '../support/scene.ts';
 
@@ -135,7 +135,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
 }, 180_000);
 
 it('keeps the buttons of a card in place, however long it has waited', async () => {
-  const { page, api, errors } = await openDesk();
+  const { page, api, errors } = await openOwnDesk(); // it sets the clock
   const install = { name: 'Bash', input: { command: 'npm install', description: 'Install' } };
   const stageId = await api.stage('Package', [{ tools: [install] }, { text: 'Done.' }]);
   await api.start(stageId);
@@ -161,7 +161,8 @@ it('keeps the buttons of a card in place, however long it has waited', async () 
 });
 
 it('has room on a phone for the controls that end a stage, and for the filters of the decisions', async () => {
-  const { page, origin, api, errors } = await openDesk((_callboard, context) => context.addInitScript(axe));
+  const { page, origin, api, errors } = await openDesk();
+  await page.addInitScript(axe);
   const failed = await api.stage('Nightly export', [refused]);
   await api.start(failed);
   await page.getByRole('region', { name: 'Needs you' }).getByText('the last turn failed').waitFor();

@@ -3,12 +3,10 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { mcpServer } from '../../test-support/mcp-server.ts';
-import { type Desk, openDesk } from '../support/desk.ts';
+import { type Desk, openDesk, openOwnDesk } from '../support/desk.ts';
 
-const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const done = { text: 'All finished.' };
 const exact = (name: string) => ({ name, exact: true });
-const wants = (title: string) => ({ name: `${title}: Run this command?` });
 const question = {
   question: 'Which database?',
   header: 'Database',
@@ -52,7 +50,7 @@ it('lets a person decline to answer a question, and tells Claude why', async () 
 });
 
 it('fills in the form of an MCP server, and shows missing fields at once', async () => {
-  const desk = await openDesk(async ({ folder }) => {
+  const desk = await openOwnDesk(async ({ folder }) => {
     const mcpServers = { asker: mcpServer({ tools: ['ask_name'] }) };
     await mkdir(join(folder, 'home'), { recursive: true });
     await writeFile(join(folder, 'home', '.claude.json'), JSON.stringify({ mcpServers }));
@@ -83,40 +81,4 @@ it('fills in the form of an MCP server, and shows missing fields at once', async
   await page.getByText(/^Answered by /).waitFor();
   expect(JSON.stringify(desk.model.requests.at(-1)?.messages)).toContain('\\"name\\":\\"Ada\\",\\"age\\":36');
   expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
-});
-
-it('says that a request timed out, at that moment and later', async () => {
-  const desk = await openDesk();
-  const { page, errors, api, origin } = desk;
-  await api.patch('/api/projects/shop', { settings: { requestTimeoutMs: 10_000 } });
-  const stageId = await begin(desk, 'Login form', [bash('touch a.txt'), done]);
-  const dialog = page.getByRole('dialog', wants('Login form'));
-  await dialog.waitFor();
-  const told = page.getByRole('alert').filter({ hasText: 'Timed out' });
-  await told
-    .getByText(/^Login form: Run this command\?\.? Timed out, nobody answered for/)
-    .waitFor({ timeout: 30_000 }); // 10 s after the request
-  await dialog.waitFor({ state: 'hidden' });
-  await review(page, 'Login form').waitFor();
-  await page.goto(`${origin}/stages/${stageId}`);
-  await page.getByText(/^Timed out, nobody answered for/).waitFor();
-  expect(errors).toEqual([]);
-});
-
-it('says that Claude withdrew a request, at that moment and later', async () => {
-  const desk = await openDesk();
-  const { page, errors, api, origin } = desk;
-  const stageId = await begin(desk, 'Login form', [bash('touch a.txt'), done]);
-  const dialog = page.getByRole('dialog', wants('Login form'));
-  await dialog.waitFor();
-  await api.post(`/api/sessions/${stageId}/interrupt`);
-  const told = page.getByRole('alert').filter({ hasText: 'Claude took the request back' });
-  await told.getByText(/^Login form: Run this command\?\.? Claude Code withdrew the request/).waitFor();
-  await dialog.waitFor({ state: 'hidden' });
-  await page.goto(`${origin}/stages/${stageId}`);
-  await page
-    .getByText(/^Closed without an answer after/)
-    .first()
-    .waitFor();
-  expect(errors).toEqual([]);
 });

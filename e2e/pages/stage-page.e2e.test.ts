@@ -279,16 +279,3 @@ it('changes the mode, shows the changes, and merges them or says why not', async
   await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
   expect(errors).toEqual([]);
 });
-
-it('starts the next phase at its gate from the stage page', async () => {
-  const pipeline = [
-    { name: 'Design', prompt: 'Design it.', gate: 'human' },
-    { name: 'Build', prompt: prompt({ steps: [{ text: 'Built.' }] }, 'Build it.'), gate: 'none' },
-  ];
-  const { page, errors } = await openStage({ steps: [{ text: 'Designed.' }] }, 'Design', { pipeline });
-  await page.getByText('Designed.').waitFor();
-  await page.getByRole('button', { name: /Build/ }).click();
-  await page.getByText('Built.').waitFor();
-  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
-  expect(errors).toEqual([]);
-});

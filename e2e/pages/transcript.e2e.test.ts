@@ -139,6 +139,16 @@ it('jumps to the first and the last entry, shows unknown entries, and keeps the 
   await page.getByText('Question 0', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Jump to end' }).click();
   await page.getByText('The very last words.').waitFor();
+
+  // The search knows what was stored while it was not there, and leads to a place that is not loaded.
+  await page.goto(`${origin}/search?q=${encodeURIComponent('"question 7"')}`);
+  await page
+    .getByRole('region', { name: 'Results' })
+    .getByRole('link', { name: /Question 7/ })
+    .click();
+  await page.getByText('Question 7', { exact: true }).waitFor();
+  await expect.poll(() => box.locator('[data-in-hand]').textContent()).toContain('Question 7');
+  await expect.poll(() => page.evaluate(() => CSS.highlights.get('found')?.size)).toBeGreaterThan(0);
   expect(errors).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -7,22 +7,40 @@ import { fileURLToPath } from 'node:url';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
 import { createRepository } from '../../test-support/git.ts';
+import { knowClaude } from '../../test-support/known-claude.ts';
 import { createQuickNpm } from '../../test-support/npm.ts';
 import { type AtEnd, temporaryFolder } from '../../test-support/temporary-folder.ts';
 import { waitFor } from '../../test-support/until.ts';
+import { withoutRunner } from '../../test-support/without-runner.ts';
+import { isFresh } from '../../tools/cli/bin/sources.js';
 import { tokenEnv } from './api.ts';
 import { processesOf } from './processes.ts';
 
-/** What to run: a Node, and the command of an installation. */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What to run: a Node with its flags, and the command of an installation. */
 export interface Program {
   readonly node: string;
+  readonly flags?: readonly string[];
   readonly bin: string;
 }
 
+/** What `tools/cli/bin/callboard.js` of this clone becomes once it has looked whether all is built, which is looked at once here. */
 const ofClone: Program = {
   node: process.execPath,
-  bin: fileURLToPath(new URL('../../tools/cli/bin/callboard.js', import.meta.url)),
+  flags: ['--disable-sigusr1', '--max-semi-space-size=1'],
+  bin: join(ROOT, 'tools', 'cli', 'dist', 'main.js'),
 };
+
+let isBuilt = false;
+
+/** Builds this clone if its sources have changed. */
+function requireBuild(): void {
+  if (isBuilt) return;
+  if (!isFresh(ROOT))
+    execFileSync(process.execPath, [join(ROOT, 'scripts', 'build.ts')], { env: withoutRunner(), stdio: 'ignore' });
+  isBuilt = true;
+}
 
 /** A start takes 6 s on a busy machine, and longer with chaos beside it; `doctor` took 15 s there. */
 const slowStep = { withinMs: 60_000 };
@@ -37,6 +55,8 @@ export interface Installation {
   readonly model: ScriptedModel;
   /** Starts it as `npm start` does and resolves when it is ready; on any free port, if none is given. */
   start(port?: number, other?: Program): Promise<Running>;
+  /** The command line that ends everything in it. */
+  readonly down: readonly string[];
   /** Runs another command, for example `down`, and resolves with its output. */
   command(...args: string[]): Promise<{ code: number | null; output: string }>;
 }
@@ -50,6 +70,34 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+type Emulator = boolean | ((folder: string) => Promise<string>);
+
+/** Where it runs, and with which `claude`. */
+async function environment(given: {
+  folder: string;
+  dataDir: string;
+  home: string;
+  modelUrl: string;
+  node: string;
+  emulator: Emulator;
+  extraEnv: Record<string, string>;
+}): Promise<Record<string, string>> {
+  const { folder, dataDir, home, modelUrl, node, emulator, extraEnv } = given;
+  const path = `${await createQuickNpm(folder)}:${dirname(node)}:${process.env.PATH ?? ''}`;
+  const emulate = emulator === true ? writeEmulator : emulator;
+  const claude: Record<string, string> = emulate
+    ? { CALLBOARD_CLAUDE_PATH: await emulate(join(folder, 'emulator')) }
+    : {};
+  if (!emulate && extraEnv.CALLBOARD_CLAUDE_PATH === undefined) await knowClaude(dataDir);
+  return {
+    ...claudeEnvironment(modelUrl, home, path),
+    TMPDIR: join(folder, 'tmp'),
+    ...tokenEnv,
+    ...claude,
+    ...extraEnv,
+  };
+}
+
 /**
  * Removed when the test is over, with every process it has started; a process that is left fails the test. `emulator`
  * creates a program in a folder that replaces the real `claude`; `true` means the usual emulator.
@@ -57,29 +105,24 @@ export interface Running {
 export async function install(
   extraEnv: Record<string, string> = {},
   atEnd: AtEnd = onTestFinished,
-  emulator: boolean | ((folder: string) => Promise<string>) = false,
+  emulator: Emulator = false,
   program = ofClone,
 ): Promise<Installation> {
+  if (program === ofClone) requireBuild();
   const folder = await temporaryFolder(atEnd);
   const repo = await createRepository(join(folder, 'shop'));
   await mkdir(join(folder, 'tmp'));
   const dataDir = join(folder, 'data');
   const model = await startScriptedModel();
   atEnd(() => model.close());
-  const path = `${await createQuickNpm(folder)}:${dirname(program.node)}:${process.env.PATH ?? ''}`;
-  const emulate = emulator === true ? writeEmulator : emulator;
-  const claude = emulate ? { CALLBOARD_CLAUDE_PATH: await emulate(join(folder, 'emulator')) } : {};
   const home = join(folder, 'home');
-  const env = {
-    ...claudeEnvironment(model.url, home, path),
-    TMPDIR: join(folder, 'tmp'),
-    ...tokenEnv,
-    ...claude,
-    ...extraEnv,
+  const env = await environment({ folder, dataDir, home, modelUrl: model.url, node: program.node, emulator, extraEnv });
+  const commandLine = ({ node, flags = [], bin }: Program, ...args: string[]) =>
+    [node, ...flags, bin, ...args, '--data-dir', dataDir] as const;
+  const callboard = (which: Program, ...given: string[]) => {
+    const [node, ...args] = commandLine(which, ...given);
+    return spawn(node, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   };
-
-  const callboard = ({ node, bin }: Program, ...args: string[]) =>
-    spawn(node, [bin, ...args, '--data-dir', dataDir], { env, stdio: ['ignore', 'pipe', 'pipe'] });
 
   const installation: Installation = {
     folder,
@@ -87,6 +130,7 @@ export async function install(
     dataDir,
     home,
     model,
+    down: commandLine(program, 'down'),
     async start(port = 0, other = program) {
       const ports = ['--port', String(port), '--orchestrator-port', '0'];
       const child = callboard(other, 'start', '--repo', repo, '--no-open', ...ports);
@@ -118,6 +162,7 @@ export async function install(
     },
   };
   atEnd(async () => {
+    if ((await processesOf(folder)).length === 0) return; // no session is left to end
     const { code, output } = await installation.command('down');
     const left = await processesOf(folder);
     if (code !== 0 || left.length > 0) throw new Error(`left running: ${left.join('; ')} ${output}`);

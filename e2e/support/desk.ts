@@ -1,29 +1,30 @@
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext } from 'playwright-core';
 import { onTestFinished } from 'vitest';
-import { openBrowser } from './browser.ts';
-import { type Installation, install, type Running } from './callboard.ts';
+import type { openBrowser } from './browser.ts';
+import type { Installation } from './callboard.ts';
 import { apiOf } from './scene.ts';
+import { makePlace, openSharedPlace, type Place } from './shared-place.ts';
 
 /** Callboard with a logged-in page, and its API. */
-export interface Desk extends Installation, Pick<Running, 'origin'> {
-  page: Page;
-  context: BrowserContext;
-  /** Console errors and exceptions of the pages. */
-  errors: string[];
+export interface Desk extends Place {
   api: ReturnType<typeof apiOf>;
 }
 
-/** @param before prepares the installation before Callboard starts, or puts a script into every page */
-export async function openDesk(
-  before: (installation: Installation, context: BrowserContext) => Promise<unknown> = async () => undefined,
-  options: Parameters<typeof openBrowser>[0] = {},
+/** The Callboard that tests share, with a page, a project and a repository for this test alone. */
+export async function openDesk(): Promise<Desk> {
+  const place = await openSharedPlace();
+  return { ...place, api: apiOf(place.origin) };
+}
+
+/**
+ * A Callboard for this test alone: it needs a window or a home of its own, sets the clock, or looks at what earlier tests
+ * leave behind (the log of decisions, the trash).
+ * @param before prepares the installation before Callboard starts, or puts a script into every page
+ */
+export async function openOwnDesk(
+  before?: (installation: Installation, context: BrowserContext) => Promise<unknown>,
+  window: Parameters<typeof openBrowser>[0] = {},
 ): Promise<Desk> {
-  const installation = await install();
-  const { page, errors, context } = await openBrowser(options);
-  await before(installation, context);
-  const { origin, loginLink, stop } = await installation.start();
-  onTestFinished(stop);
-  await page.goto(loginLink);
-  await page.getByRole('region', { name: 'Backlog' }).waitFor();
-  return { ...installation, origin, page, context, errors, api: apiOf(origin) };
+  const place = await makePlace(onTestFinished, { ...(before && { prepare: before }), window });
+  return { ...place, api: apiOf(place.origin) };
 }

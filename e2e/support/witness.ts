@@ -5,13 +5,14 @@
 export interface Act {
   at: number;
   kind: 'key' | 'press' | 'move' | 'focus' | 'wheel';
+  /** The key, or the text of the button that was pressed. */
   key: string;
   isRepeat: boolean;
   /** The command of the form that received it; empty if none did. */
   onto: string;
   /** The command of the form whose button is beneath, while that button can be pressed. */
   button: string;
-  /** Whether a field of the page contains text. */
+  /** Whether a field of the page contains text. A list to choose from (read-only) has no text of a person; a filter keeps its text, and counts only while it has the focus (decision 042). */
   hasText: boolean;
   /** The commands of the forms on the screen, and since when each is there. */
   shown: Record<string, number>;
@@ -83,8 +84,15 @@ function watchForms(): void {
 function watchActs(): void {
   const { acts } = witnessed.witness;
   const hasText = () =>
-    [...document.querySelectorAll<HTMLInputElement>('input:not([type="radio"]), textarea:not([aria-hidden])')].some(
-      (field) => field.value !== '',
+    [
+      ...document.querySelectorAll<HTMLInputElement>(
+        'input:not([type="radio"], [type="checkbox"]), textarea:not([aria-hidden])',
+      ),
+    ].some(
+      (field) =>
+        field.value !== '' &&
+        !field.readOnly &&
+        (field.dataset.shortcut !== 'find' || field === document.activeElement),
     );
   const note = (kind: Act['kind'], event: Event, key = '', isRepeat = false) => {
     const target = event.target instanceof Element ? event.target : null;
@@ -107,7 +115,7 @@ function watchActs(): void {
     witnessed.last = { by: 'key', act: event.repeat ? acts.length - 1 : (begun.get(event.key) ?? -1) };
   };
   const onPointerDown = (event: PointerEvent) => {
-    note('press', event);
+    note('press', event, event.target instanceof Element ? (event.target.closest('button')?.textContent ?? '') : '');
     pressed = acts.length - 1;
   };
   const onClick = (event: MouseEvent) => {

@@ -43,18 +43,18 @@ export const startFlags: readonly Flag[] = [
     help: 'A git repository to add as a project; may be repeated.',
   },
   value('claude', 'PATH', 'CALLBOARD_CLAUDE_PATH', 'The claude to run (the one on PATH).'),
-  { kind: 'switch', name: 'open', help: 'Whether to open the board in a browser (on a desktop: yes).' },
+  { kind: 'switch', name: 'open', help: 'Open the board in a browser (on a desktop: yes).' },
   value(
     'max-parallel',
     'NUMBER',
     'CALLBOARD_MAX_PARALLEL',
-    'How many stages run at once after an automatic start; manual starts are not limited (4).',
+    'How many stages may run at once when started automatically; manual starts are not limited (4).',
   ),
   value(
     'disk-reserve-mb',
     'NUMBER',
     'CALLBOARD_DISK_RESERVE_MB',
-    'With less free disk space (in MB), nothing is started or delivered; 0 for no limit (200).',
+    'Below this much free disk space (MB), nothing starts and no message is delivered; 0 for no limit (200).',
   ),
   value(
     'attention-after-minutes',

@@ -141,7 +141,10 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
     case 'message-queued':
     case 'message-sent':
     case 'queue-updated':
+    case 'worktree-command-updated':
     case 'draft-updated':
+    case 'comments-updated':
+    case 'viewed-updated':
     case 'mode-changed':
     case 'transcript-appended':
     case 'login-created':

@@ -3,7 +3,7 @@ import type { Column, Stage } from './stages.ts';
 
 /** The facts that determine a stage's column. */
 export interface ColumnFacts {
-  stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'>;
+  stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'> & Partial<Pick<Stage, 'finishing'>>;
   session: Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate' | 'stalledSince' | 'alarm' | 'openDenial'> | null;
   /** The number of the stage's pending requests. */
   pending: number;
@@ -28,8 +28,14 @@ export function column({ stage, session, pending, unsettled, isDone }: ColumnFac
     case 'idle':
     case 'ended':
       if (session.atGate || session.openDenial !== null) return 'needs-you';
+      // Callboard could not finish it by itself.
+      if (isRefused(stage, session)) return 'needs-you';
       return session.lastTurn?.outcome === 'succeeded' ? 'review' : 'needs-you';
     default:
       return state satisfies never;
   }
 }
+
+/** Whether Callboard could not finish the stage by itself after its newest turn. */
+const isRefused = ({ finishing }: ColumnFacts['stage'], session: Pick<SessionSummary, 'lastTurn'>): boolean =>
+  finishing?.state === 'refused' && finishing.turn !== null && finishing.turn === session.lastTurn?.at;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoardCounts, BoardView } from './board.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
+import { checkCommands } from './check-commands.ts';
 import { DecisionFilter } from './decision-filter.ts';
 import { DiffQuery, StageDiff } from './diff.ts';
 import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
@@ -14,8 +15,11 @@ import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { Later, Me, MePatch } from './people.ts';
 import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
+import { pullRequestCommands } from './pull-request-commands.ts';
 import { AnswerBody, ApproveBody, Decision, PendingRequest } from './requests.ts';
+import { reviewCommands } from './review-commands.ts';
 import { PermissionRule } from './rules.ts';
+import { SearchQuery, SearchReply } from './search.ts';
 import {
   BackgroundTask,
   Effort,
@@ -29,6 +33,7 @@ import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
 import { ProjectTrust, RulesBody, TrustBody, TrustQuery } from './trust.ts';
+import { workspaceCommands } from './workspace-commands.ts';
 
 const onStage = { stageId: StageId };
 const ofProject = { projectId: ProjectId };
@@ -146,10 +151,16 @@ export const commands = {
   /** Lists files of a project's main checkout in the same way. */
   suggest_project_files: { input: SuggestFiles.extend(ofProject), reply: z.object({ files: z.array(z.string()) }) },
   get_branches: { input: z.object(ofProject), reply: BranchList },
-  start_stage: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
-  /** Starts the next phase of the stage's pipeline. */
+  /** With `withoutSetup`, in a worktree that is not set up; with `withoutFetch`, from what the repository has. Replies when Claude is up, or when the set-up of the worktree begins. */
+  start_stage: {
+    time: 'slow',
+    input: z.object({ ...onStage, withoutSetup: z.boolean().optional(), withoutFetch: z.boolean().optional() }),
+    reply: z.object({ stage: StageView }),
+  },
+  /** Starts the next phase of the stage's pipeline; after a check that did not pass, a person accepts the work as it is. */
   advance_stage: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
   stop_stage: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  ...checkCommands,
   /** Moves a done stage back to Review. A message to the stage does the same, and is delivered. */
   reopen_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   /** Returns what completing the stage would merge now, and whether its last completion can be taken back. Changes nothing. */
@@ -158,6 +169,7 @@ export const commands = {
   complete_stage: { time: 'slow', input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
   /** Takes the last completion back. A merge only while its branch still stands at it, it was not pushed, and the main checkout is clean. */
   undo_completion: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  ...pullRequestCommands,
 
   /** Returns what Claude Code offers: to a stage, to a new stage of a project, or in general. */
   get_capabilities: { time: 'read', input: CapabilitiesQuery, reply: CapabilitiesReply },
@@ -198,6 +210,9 @@ export const commands = {
     /** Decisions, newest first. Pass `next` as `before` to get the following page; null at the end. */
     reply: z.object({ decisions: z.array(Decision), next: z.string().nullable() }),
   },
+
+  /** Finds words in titles, prompts and transcripts. */
+  search: { time: 'read', input: SearchQuery, reply: SearchReply },
 
   get_drafts: { time: 'read', input: z.object(onStage), reply: z.object({ drafts: z.array(Draft) }) },
   put_draft: { input: DraftToPut, reply: z.object({ draft: Draft }) },
@@ -265,6 +280,8 @@ export const commands = {
   set_mode: { input: ModeBody.extend(onStage), reply: z.object({ session: SessionView }) },
   set_model: { input: ModelBody.extend(onStage), reply: z.object({ session: SessionView }) },
 
+  ...workspaceCommands,
+  ...reviewCommands,
   ...loginCommands,
 } as const;
 

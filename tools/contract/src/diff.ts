@@ -20,8 +20,10 @@ export const FileDiff = z.object({
   deletions: z.int().nonnegative(),
   /** Judged by its content; attributes of the repository are ignored. */
   isBinary: z.boolean(),
-  /** Names the two contents: it changes when the file does. */
+  /** Names the two contents, `<old>..<new>`: it changes when the file does. */
   version: z.string().default(''),
+  /** Made by a program: a lock file, a minified file, or one that the base commit's attributes call `linguist-generated`. */
+  isGenerated: z.boolean().default(false),
   /**
    * The hunks of a unified diff, only if one file was requested; null for binary content and for a change that is too long
    * to show. A byte that is not UTF-8 becomes a lone surrogate, U+DC80 to U+DCFF.
@@ -30,9 +32,18 @@ export const FileDiff = z.object({
 });
 export type FileDiff = z.infer<typeof FileDiff>;
 
+/** A commit of a stage's branch. */
+export const BranchCommit = z.object({
+  id: ObjectId,
+  subject: z.string(),
+  author: z.string(),
+  at: z.iso.datetime({ offset: true }),
+});
+export type BranchCommit = z.infer<typeof BranchCommit>;
+
 /** A worktree's changes, committed or not, compared with the branch that it would be merged into. */
 export const StageDiff = z.object({
-  /** The commit to compare with: the last one that the branch and the main checkout share. */
+  /** What they are compared with: the last commit that the branch and the main checkout share, or what a `range` begins at. */
   base: ObjectId,
   branch: z.string(),
   /** The branch's newest commit, which a merge would take. */
@@ -42,6 +53,10 @@ export const StageDiff = z.object({
   files: z.array(FileDiff),
   /** Paths that git cannot add, for example because it may not read them; they are in no diff and in no merge. */
   unread: z.array(z.string()),
+  /** The branch's own commits, newest first; at most 100. Empty if one file or a range was requested. */
+  commits: z.array(BranchCommit).default([]),
+  /** With the range `turn`: when the files were as in `base`; null if that is where the stage began. */
+  since: z.iso.datetime().nullable().default(null),
 });
 export type StageDiff = z.infer<typeof StageDiff>;
 
@@ -56,6 +71,10 @@ export const DiffQuery = z.strictObject({
   /** With `path`: compares these two, as `get_diff` returned them, whatever has changed since. */
   base: ObjectId.optional(),
   tree: ObjectId.optional(),
+  /** `turn`: what has changed since the last turn began. A commit: what that commit changed. All since the base if left out. */
+  range: z.union([z.literal('turn'), ObjectId]).optional(),
+  /** With `path`: the changes with three lines around them, or with the whole file around them. */
+  context: z.enum(['hunks', 'whole']).optional(),
 });
 export type DiffQuery = z.infer<typeof DiffQuery>;
 
@@ -66,3 +85,24 @@ export const ChangeCounts = z.object({
   deletions: z.int().nonnegative(),
 });
 export type ChangeCounts = z.infer<typeof ChangeCounts>;
+
+/** Counts the changes of these files. */
+export const countOf = ({ files }: Pick<StageDiff, 'files'>): ChangeCounts => ({
+  files: files.length,
+  additions: files.reduce((sum, file) => sum + file.additions, 0),
+  deletions: files.reduce((sum, file) => sum + file.deletions, 0),
+});
+
+/** Selects a file of a diff. */
+export const ContentQuery = z.strictObject({ path: z.string().min(1), base: ObjectId, tree: ObjectId });
+export type ContentQuery = z.infer<typeof ContentQuery>;
+
+/** The content of a file before or after a change. */
+export const FileContent = z.object({
+  bytes: z.int().nonnegative(),
+  /** Judged by its first bytes; only of an image that browsers show and that runs no script. */
+  mediaType: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']).nullable(),
+  /** Of an image of at most 8 MiB. */
+  dataBase64: z.string().nullable(),
+});
+export type FileContent = z.infer<typeof FileContent>;

@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { filesProblem } from './drafts.ts';
 
 it('says in words when the files of a message are too many, or too large', () => {
-  const mib = (n: number) => ({ size: n * 1024 * 1024 });
-  expect(filesProblem([mib(10)], [mib(8)])).toBeNull();
-  expect(filesProblem([mib(10)], [mib(8.5)])).toBe(
-    'A message can take 18 MiB of files at most; these would be 19 MiB.',
+  const megabytes = (n: number) => ({ size: n * 1_000_000 });
+  expect(filesProblem([megabytes(10)], [megabytes(8)])).toBeNull();
+  expect(filesProblem([megabytes(10)], [megabytes(8.5)])).toBe(
+    'A message can take 18 MB of files at most; these would be 19 MB.',
   );
-  expect(filesProblem(Array(20).fill(mib(0)), [mib(0)])).toContain('20 files at most; these would be 21');
+  expect(filesProblem(Array(20).fill(megabytes(0)), [megabytes(0)])).toContain('20 files at most; these would be 21');
 });

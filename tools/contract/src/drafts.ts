@@ -43,14 +43,14 @@ export const ReplacedMessage = z.object({
 export type ReplacedMessage = z.infer<typeof ReplacedMessage>;
 
 const MOST_FILES = 20;
-/** For all files together: a message has 25 MiB, and three bytes of a file take four of them (Base64). */
-const MOST_MEBIBYTES = 18;
+/** For all files together: a message has 25 MB, and three bytes of a file take four of them (Base64). */
+const MOST_MEGABYTES = 18;
 
 /** Returns why these files cannot be added to the stored ones, in words for a person; null if they can. */
 export function filesProblem(kept: readonly { size: number }[], more: readonly { size: number }[]): string | null {
   const all = [...kept, ...more];
   if (all.length > MOST_FILES) return `A message can take ${MOST_FILES} files at most; these would be ${all.length}.`;
-  const mebibytes = all.reduce((sum, file) => sum + file.size, 0) / 1024 / 1024;
-  if (mebibytes <= MOST_MEBIBYTES) return null;
-  return `A message can take ${MOST_MEBIBYTES} MiB of files at most; these would be ${Math.ceil(mebibytes)} MiB.`;
+  const megabytes = all.reduce((sum, file) => sum + file.size, 0) / 1_000_000;
+  if (megabytes <= MOST_MEGABYTES) return null;
+  return `A message can take ${MOST_MEGABYTES} MB of files at most; these would be ${Math.ceil(megabytes)} MB.`;
 }

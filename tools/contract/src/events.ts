@@ -10,6 +10,7 @@ import { Decision, RequestKind } from './requests.ts';
 import { PermissionRule } from './rules.ts';
 import { LiveNow, SessionSummary } from './sessions.ts';
 import { Stage } from './stages.ts';
+import { WorktreeCommand } from './worktree-commands.ts';
 
 const ofStage = { stageId: StageId };
 
@@ -35,8 +36,14 @@ export const eventData = {
   'message-queued': QueuedMessage,
   'message-sent': z.object({ ...ofStage, messageId: MessageId, text: z.string() }),
   'queue-updated': z.object({ ...ofStage, queue: z.array(QueuedMessage), held: z.boolean() }),
+  /** A command of the project began or ended in a worktree, or its port is known. */
+  'worktree-command-updated': WorktreeCommand,
   /** Somebody is typing; null means that the draft was sent or discarded. */
   'draft-updated': Draft,
+  /** Comments of the stage were added, changed, removed, sent, or followed the code: read them again. */
+  'comments-updated': z.object(ofStage),
+  /** A person ticked files of the stage as viewed, or took a tick back: their own are read again. */
+  'viewed-updated': z.object({ ...ofStage, person: z.string() }),
   'mode-changed': z.object({ ...ofStage, mode: z.string() }),
   /** Entries up to `index` can be read from the transcript. */
   'transcript-appended': z.object({ ...ofStage, index: z.int().positive() }),
@@ -93,7 +100,10 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('message-queued'),
   eventSchema('message-sent'),
   eventSchema('queue-updated'),
+  eventSchema('worktree-command-updated'),
   eventSchema('draft-updated'),
+  eventSchema('comments-updated'),
+  eventSchema('viewed-updated'),
   eventSchema('mode-changed'),
   eventSchema('transcript-appended'),
   eventSchema('later-updated'),

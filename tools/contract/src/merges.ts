@@ -24,6 +24,8 @@ export const StageMerge = z.object({
   commits: z.int().nonnegative(),
   files: z.int().nonnegative(),
   at: z.iso.datetime(),
+  /** The pull request by which it was merged on the code host; null if Callboard merged it. */
+  pullRequest: z.int().positive().nullable().default(null),
 });
 export type StageMerge = z.infer<typeof StageMerge>;
 
@@ -43,6 +45,8 @@ export const CompleteBody = z.strictObject({
   commit: CommitOrder.optional(),
   /** The message of the commit that a squash makes; by default one drafted from the stage's title and its commits. */
   message: CommitMessage.optional(),
+  /** Adds the receipt of the stage to the merge, as a git note in `refs/notes/callboard`. */
+  receipt: z.boolean().optional(),
   ...SeenDiff.shape,
 });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GitSettings, NOTHING_TO_AGREE } from './git-settings.ts';
 import { ProjectId } from './ids.ts';
+import { ProjectFile, WorkspacePatch, workspaceSettings } from './project-settings.ts';
 import { SandboxHost, SandboxSocket } from './sandbox.ts';
 import { NOTHING_TO_TRUST, ProjectTrust } from './trust.ts';
 
@@ -22,6 +23,7 @@ export const ProjectSettings = z.object({
   sandboxHosts: z.array(z.string()).default([]),
   /** Unix sockets that commands in the sandbox may connect to. */
   sandboxSockets: z.array(z.string()).default([]),
+  ...workspaceSettings,
 });
 export type ProjectSettings = z.infer<typeof ProjectSettings>;
 
@@ -37,6 +39,8 @@ export const Project = z.object({
   gitSettings: GitSettings.default(NOTHING_TO_AGREE),
   /** What the repository's own settings would switch on, as last read. */
   trust: ProjectTrust.default(NOTHING_TO_TRUST),
+  /** What `callboard.yaml` in its current commit says; null: there is none. It wins over the settings. */
+  file: ProjectFile.nullable().default(null),
 });
 export type Project = z.infer<typeof Project>;
 
@@ -65,6 +69,7 @@ const SettingsPatch = z.strictObject({
   sandboxAutoAllow: z.boolean().optional(),
   sandboxHosts: z.array(SandboxHost).max(200).optional(),
   sandboxSockets: z.array(SandboxSocket).max(50).optional(),
+  ...WorkspacePatch.shape,
   passRepositoryRules: replacedByTrust,
   runRepositoryHooks: replacedByTrust,
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { StageCheck } from './checks.ts';
 import { OpenDenial } from './denials.ts';
 import { ChangeCounts } from './diff.ts';
 import { LaunchId, StageId } from './ids.ts';
@@ -10,13 +11,14 @@ export type PermissionMode = z.infer<typeof PermissionMode>;
 
 /**
  * `starting -> busy <-> waiting -> idle -> ended | failed`.
+ * `busy`: Claude works, or a check of the finished phase is due or runs (with or without a process).
  * `waiting`: at least one request is open. `idle`: the process runs and waits for a message. `ended`: there is no process.
  * `failed`: the process could not be started. If it died during a turn, the state is `ended` and that turn `interrupted`.
  */
 export const SessionState = z.enum(['starting', 'busy', 'waiting', 'idle', 'ended', 'failed']);
 export type SessionState = z.infer<typeof SessionState>;
 
-/** Whether Claude itself is at work. Such a session counts against the limit of parallel sessions; one that waits for a person does not. */
+/** Whether Claude itself, or a check of its work, is at work. Such a session counts against the limit of parallel sessions; one that waits for a person does not. */
 export const isWorking = (state: SessionState): state is 'starting' | 'busy' =>
   state === 'starting' || state === 'busy';
 
@@ -36,8 +38,14 @@ export const TurnOutcome = z.object({
   at: z.iso.datetime(),
   /** An explanation for people; null if there is none. */
   message: z.string().nullable(),
-  /** A cause with a remedy of its own; null for any other. `not-logged-in`: Claude Code has no login on this machine. */
-  code: z.enum(['not-logged-in']).nullable().default(null),
+  /**
+   * A cause with a remedy of its own; null for any other. `not-logged-in`: Claude Code has no login on this machine. The others kept
+   * Claude from being started: the set-up of the worktree, a fetch before it, or `callboard.yaml`.
+   */
+  code: z
+    .enum(['not-logged-in', 'setup-failed', 'fetch-failed', 'settings-invalid', 'settings-not-agreed'])
+    .nullable()
+    .default(null),
 });
 export type TurnOutcome = z.infer<typeof TurnOutcome>;
 
@@ -179,6 +187,8 @@ export const SessionNow = z.discriminatedUnion('kind', [
     /** When it began to run; for a call that a person allowed, when it was allowed. */
     since: z.iso.datetime(),
   }),
+  /** A check of the finished phase runs. */
+  z.object({ kind: z.literal('check'), command: z.string(), since: z.iso.datetime() }),
   ...LiveNow.options,
 ]);
 export type SessionNow = z.infer<typeof SessionNow>;
@@ -216,8 +226,10 @@ export const SessionSummary = z.object({
   changes: ChangeCounts.nullable().default(null),
   /** The current phase of the stage's pipeline, from 0. */
   phaseIndex: z.int().nonnegative().default(0),
-  /** The phase is finished, and a person must start the next one. */
+  /** The phase is finished, and a person must start the next one; or its check did not pass, and a person must decide. */
   atGate: z.boolean().default(false),
+  /** The newest check of the phase; null before the first. */
+  check: StageCheck.nullable().default(null),
   backgroundTasks: z.array(BackgroundTask),
   /** As Claude Code last reported: at the beginning of a turn, or on request. Empty without a process. */
   mcpServers: z.array(McpServer.pick({ name: true, state: true })).default([]),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { Gate, Template } from './checks.ts';
 import { ProjectId, StageId } from './ids.ts';
 import { StageMerge } from './merges.ts';
 import { AttachedFile, Attachment } from './messages.ts';
+import { Finishing, FinishWay, PullRequest } from './pull-requests.ts';
 import { Effort, PermissionMode, SessionSummary } from './sessions.ts';
 
 export const Column = z.enum(['backlog', 'ready', 'running', 'needs-you', 'review', 'done']);
@@ -25,13 +27,17 @@ const Priority = z.int().min(0).max(9);
 
 /** A step of a stage's pipeline. */
 export const Phase = z.strictObject({
-  name: z.string().trim().min(1).max(100),
+  name: z.string().trim().min(1, 'is empty').max(100, 'is longer than 100 characters'),
   prompt: z.string().trim().min(1, 'is empty').max(200_000, 'is longer than 200,000 characters'),
   permissionMode: PermissionMode.optional(),
-  /** `human`: a person reviews the result before the next phase begins. */
-  gate: z.enum(['none', 'human']).default('none'),
+  gate: Gate.default('none'),
+  /** `fresh`: Claude knows nothing of the phases before it but what the prompt says. */
+  conversation: z.enum(['same', 'fresh']).default('same'),
 });
 export type Phase = z.infer<typeof Phase>;
+
+/** A phase as it is given: its prompt is a template (`{{stage.title}}`, for example). */
+export const NewPhase = Phase.extend({ prompt: Template });
 
 /** A unit of work, shown as a card. These are its stored fields; `column` is derived from them and its session. */
 export const Stage = z.object({
@@ -62,12 +68,23 @@ export const Stage = z.object({
   held: z.boolean(),
   /** Empty for a stage with a single prompt. The first phase follows the stage's own prompt. */
   pipeline: z.array(Phase).default([]),
+  /** What Callboard does by itself after the last gate; null: as the project says. */
+  finish: FinishWay.nullable().default(null),
   /** The absolute path of the file it was imported from; null if it was created here. */
   source: z.string().nullable().default(null),
   completedAt: z.iso.datetime().nullable(),
   /** Where the work of a done stage went; null while it is not done, and if it was not merged. */
   merged: StageMerge.nullable().default(null),
+  /** Its newest pull request; it stays when it is merged or closed. */
+  pullRequest: PullRequest.nullable().default(null),
+  /** The newest pull request that was ordered, or what Callboard finished by itself; null if there was neither. */
+  finishing: Finishing.nullable().default(null),
   worktree: Worktree.nullable(),
+  /**
+   * How far the set-up of its worktree is; `skipped`: a person started it without. Null: it has no worktree yet, or an older Callboard
+   * made it.
+   */
+  setup: z.enum(['due', 'done', 'skipped']).nullable().default(null),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 });
@@ -93,7 +110,7 @@ export const NewStage = z.strictObject({
   prompt: Prompt,
   /** For a prompt that begins with `/`: runs it as a command of Claude Code. */
   promptIsCommand: z.boolean().optional(),
-  /** Images, PDF documents and texts for the first message: 20 files with 18 MiB in all at most. */
+  /** Images, PDF documents and texts for the first message: 20 files with 18 MB in all at most. */
   attachments: z.array(Attachment).max(20).optional(),
   dependsOn: z.array(StageId).max(100).optional(),
   priority: Priority.optional(),
@@ -108,7 +125,8 @@ export const NewStage = z.strictObject({
   sandbox: z.boolean().nullable().optional(),
   autoStart: z.boolean().optional(),
   held: z.boolean().optional(),
-  pipeline: z.array(Phase).max(20).optional(),
+  pipeline: z.array(NewPhase).max(20, 'has more than 20 phases').optional(),
+  finish: FinishWay.nullable().optional(),
 });
 export type NewStage = z.infer<typeof NewStage>;
 

@@ -24,6 +24,7 @@ export const NoticeCode = z.enum([
   'alarm-acknowledged',
   'api-retry',
   'begun-again',
+  'check',
   'cli-gaps',
   'compacted',
   'conversation-cleared',
@@ -41,6 +42,7 @@ export const NoticeCode = z.enum([
   'output-lost',
   'permission-denied',
   'phase',
+  'pull-request',
   'process-ended',
   'reopened',
   'merged',
@@ -59,6 +61,14 @@ export const NoticeCode = z.enum([
   'worktree',
 ]);
 export type NoticeCode = z.infer<typeof NoticeCode>;
+
+/**
+ * What let a tool call run, as Claude Code tells it. `mode`: its permission mode. `classifier`: the safety check of auto mode.
+ * `parts`: each part of a command was allowed, by a rule or because it only reads; it does not tell which.
+ * `other`: something else of its own, such as a command in the sandbox or a tool that only reads.
+ */
+export const RanBy = z.enum(['person', 'rule', 'parts', 'hook', 'mode', 'classifier', 'other']);
+export type RanBy = z.infer<typeof RanBy>;
 
 /** One thing that happened in a session, as a person reads it. */
 export const TranscriptEntry = z.discriminatedUnion('kind', [
@@ -81,6 +91,8 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     text: z.string(),
     /** `hook`: a hook in a settings file allowed the call, so nobody was asked. */
     allowedBy: z.literal('hook').nullable().default(null),
+    /** What let the call run; left out if Claude Code does not tell. */
+    ranBy: RanBy.optional(),
     /** Set if the sandbox blocked something; null otherwise. */
     sandboxFailure: SandboxFailure.nullable().default(null),
   }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { StageId } from './ids.ts';
 
-/** What a repository's setting would switch on. `mode`: it changes what needs approval. `other`: a key not known to be harmless. */
+/** What a repository's setting would switch on. `command`: Callboard runs it in worktrees. `mode`: it changes what needs approval. `other`: a key not known to be harmless. */
 export const TrustKind = z.enum([
   'hook',
   'helper',
@@ -11,6 +11,7 @@ export const TrustKind = z.enum([
   'rule',
   'mode',
   'directory',
+  'command',
   'other',
 ]);
 export type TrustKind = z.infer<typeof TrustKind>;

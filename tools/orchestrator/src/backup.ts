@@ -78,7 +78,7 @@ export async function restoreStore(
   backup: string,
   now: Date,
 ): Promise<{ proof: BackupProof; aside: string | null }> {
-  const { database, orchestratorLock } = dataDirLayout(dataDir);
+  const { database, searchIndex, orchestratorLock } = dataDirLayout(dataDir);
   const holder = await findLockHolder(orchestratorLock);
   if (holder !== null) {
     throw new OperationalError(
@@ -97,6 +97,7 @@ export async function restoreStore(
   forgetProcesses(draft);
   if (aside !== null) await putAside(database, aside);
   await rename(draft, database);
+  for (const suffix of ['', '-wal', '-shm']) await rm(`${searchIndex}${suffix}`, { force: true }); // of the other store
   return { proof, aside };
 }
 

@@ -7,7 +7,6 @@ import {
   type StageId,
   type TextDelta,
 } from '@callboard/contract';
-import { userEnvironment } from '@callboard/runtime/environment';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
@@ -19,13 +18,18 @@ import { createLogins } from './auth/logins.ts';
 import { ownerName } from './auth/owner-name.ts';
 import { findClaude } from './claude/program/find-claude.ts';
 import { checkSandbox } from './claude/sandbox/sandbox-check.ts';
+import { createComments } from './comments/comments.ts';
+import { createViewed } from './comments/viewed.ts';
 import { completeStages } from './compose/complete-stages.ts';
+import { openRepositories, type Repositories } from './compose/open-repositories.ts';
 import { openStorage, type Storage } from './compose/open-storage.ts';
+import { composePullRequests } from './compose/pull-requests.ts';
 import { boardNotices, reactToChanges } from './compose/react-to-changes.ts';
+import { runChecks } from './compose/run-checks.ts';
 import { type RunningSessions, runSessions } from './compose/run-sessions.ts';
 import { type StartContext, TIME_LIMITS, type TimeLimits } from './compose/start-context.ts';
-import { dataDirLayout } from './data-dir.ts';
 import { startWriteWatch } from './disk/write-watch.ts';
+import { tellClaudeNews } from './doctor/claude-news.ts';
 import { createClaudeWatch } from './doctor/claude-watch.ts';
 import { askLogin } from './doctor/inspect-claude.ts';
 import { createLoginWatch } from './doctor/login-watch.ts';
@@ -33,7 +37,6 @@ import { createSandboxWatch } from './doctor/sandbox-watch.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
 import { executeCommand } from './gateway/execute-command.ts';
 import { openGateway } from './gateway/gateway.ts';
-import { environmentForSandbox } from './isolation/bwrap-wrapper.ts';
 import { type Bell, createBell } from './lib/bell.ts';
 import { type Edges, nodeEdges } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
@@ -42,6 +45,7 @@ import { useSpawner } from './lib/processes/processes.ts';
 import { createDraftFiles } from './messages/draft-files.ts';
 import { createDrafts } from './messages/drafts.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
+import { createReceipts } from './receipts/receipts.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { createLeftoverProcesses } from './sessions/launch/leftover-processes.ts';
 import { createSessionControls } from './sessions/session-controls.ts';
@@ -49,19 +53,16 @@ import { startChangeCounts } from './sessions/watch/change-counts.ts';
 import { startIdleWatch } from './sessions/watch/idle-watch.ts';
 import { startSilenceWatch } from './sessions/watch/silence-watch.ts';
 import { capabilitiesOf } from './stages/capabilities.ts';
-import { createGitSettings } from './stages/git-settings.ts';
 import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
 import { createStageRemoval } from './stages/remove-stage.ts';
-import { createRepositories } from './stages/repositories.ts';
 import { createStages } from './stages/stages.ts';
 import { createWorktreeFiles } from './stages/worktree-files.ts';
 import { startPruning } from './store/pruning.ts';
 import { createTrash, type Trash } from './trash/trash.ts';
-import { createTrust } from './trust/trust.ts';
 import { VERSION } from './version.ts';
 import { createBoardViews, withLiveNow } from './views/board-views.ts';
-import { createWorktrees } from './worktrees/worktrees.ts';
+import { createSearchViews } from './views/search-views.ts';
 
 export interface ComposeOptions {
   log: Logger;
@@ -70,6 +71,8 @@ export interface ComposeOptions {
   edges?: Edges;
   /** Called with the SHA-256, in hex, of each login code that was used. */
   onCodeUsed?: (codeSha256: string) => void;
+  /** Called with what the terminal should say about Claude Code: that it is missing or not logged in, and that this is over. */
+  onClaudeNews?: (line: string) => void;
   limits?: Partial<TimeLimits>;
 }
 
@@ -106,6 +109,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const kept = keepFiles(context, storage);
     const repositories = await openRepositories(context, storage, options.env);
     const programs = watchPrograms(context, repositories);
+    if (options.onClaudeNews !== undefined) tellClaudeNews(programs.login, options.onClaudeNews);
     const outboxBell = createBell<StageId>();
     const deltas = createDeltas<TextDelta>();
     const nows = createDeltas<SessionNowUpdate>();
@@ -126,7 +130,9 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const board = async () => withLiveNow(boardView({ ...(await store.board()), ...(await notices()) }), liveNow);
     const loopDelay = watchLoopDelay();
     life.onStop('loop delay', loopDelay.stop);
-    const read = { store, views: createBoardViews({ store, board, liveNow }), loopDelay: loopDelay.read };
+    const views = createBoardViews({ store, board, liveNow });
+    const searchViews = createSearchViews({ store, searchIndex: storage.searchIndex, board });
+    const read = { store, views, searchViews, loopDelay: loopDelay.read };
     const handlers = commandHandlers({ ...read, ...kept, ...repositories, ...running, ...services });
     storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
     const { host, port, secret } = config;
@@ -163,24 +169,6 @@ function keepFiles({ config, log, edges, life }: StartContext, { store }: Storag
   life.onStop('pruning', pruning.stop);
   return { draftFiles, trash };
 }
-
-/** Repositories with their worktrees, and what a person trusts in them. */
-async function openRepositories(
-  { config: { dataDir }, log }: StartContext,
-  { store }: Storage,
-  ownEnv: ComposeOptions['env'],
-) {
-  const env = userEnvironment(ownEnv);
-  const repositories = createRepositories({ store, dataDir, log });
-  const worktrees = createWorktrees({ dataDir, env, repositories });
-  const gitSettings = createGitSettings({ store, worktrees, repositories, log });
-  await gitSettings.lookAtAll(); // before anything else calls git: the settings that exist now were made by a person
-  const trust = createTrust({ store, worktrees, log, env });
-  const claudeEnv = await environmentForSandbox(env, dataDirLayout(dataDir).programs, log);
-  return { env, claudeEnv, worktrees, gitSettings, trust };
-}
-
-type Repositories = Awaited<ReturnType<typeof openRepositories>>;
 
 /** The home folder of the person. */
 const homeOf = ({ HOME }: Readonly<Record<string, string>>): string => HOME ?? homedir();
@@ -228,7 +216,7 @@ type ServiceParts = Storage & Repositories & RunningSessions & { outboxBell: Bel
 /** The services that people's commands use. */
 async function createServices(context: StartContext, parts: ServiceParts, { onCodeUsed }: ComposeOptions) {
   const { config, log, edges, limits, life } = context;
-  const { store, worktrees, trust, sessions, outboxBell, env, trash } = parts;
+  const { store, worktrees, trust, sessions, outboxBell, env, trash, onDiff } = parts;
   const { confirmationMs, graces } = limits;
   const projects = createProjects({ store, worktrees, home: homeOf(env), dataDir: config.dataDir });
   for (const path of config.repos) await projects.register({ path });
@@ -252,18 +240,23 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   life.onStop('people', people.stop);
   const writes = startWriteWatch({ store, log, retryMs: limits.diskLookMs });
   life.onStop('write watch', writes.stop);
-  const completion = await completeStages(context, parts);
-  const stages = createStages({ store, worktrees });
+  const receipts = createReceipts({ store });
+  const completion = await completeStages(context, { ...parts, receipts });
+  const stages = createStages({ store, worktrees, defaultsOf: parts.stageSettings.defaultsOf });
+  const checks = await runChecks(context, parts);
+  const pullRequests = await composePullRequests(context, { ...parts, messages, completion, receipts });
   return {
-    ...{ projects, logins, approvals, people, messages, writes, stages, completion },
-    removal: createStageRemoval({ store, stages, worktrees, trash }),
-    files: createWorktreeFiles({ store, worktrees }),
+    ...{ projects, logins, approvals, people, messages, writes, stages, completion, pullRequests, receipts, checks },
+    removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
+    files: createWorktreeFiles({ store, worktrees, onDiff }),
+    comments: createComments({ store, edges, worktrees, messages }),
+    viewed: createViewed({ store }),
     controls: createSessionControls({ store, ask: sessions.ask }),
     leftovers: createLeftoverProcesses({ store, graceMs: graces.signalMs }),
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
     drafts: createDrafts({ store }),
     capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
-    imports: createStageImports({ store, worktrees, home: homeOf(env) }),
+    imports: createStageImports({ store, worktrees, home: homeOf(env), settingsOf: parts.stageSettings.ofProject }),
   };
 }
 
@@ -272,14 +265,14 @@ async function startAutomation(
   { config, log, edges, limits, life }: StartContext,
   parts: Storage & Repositories & RunningSessions & ReturnType<typeof watchPrograms>,
 ) {
-  const { store, disk, worktrees, sessions, lowPriorityWork, login } = parts;
+  const { store, disk, worktrees, sessions, lowPriorityWork, login, onDiff } = parts;
   const scheduler = startScheduler({
     ...{ store, log, maxParallel: config.maxParallel },
     mayStart: () => disk.diskPauseReason() === null && !isClaudeAway(login.state()),
     start: (id) => sessions.start(id, null),
   });
   life.onStop('scheduler', scheduler.stop);
-  life.onStop('change counts', await startChangeCounts({ store, worktrees, lowPriorityWork }));
+  life.onStop('change counts', await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff }));
   const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
   life.onStop('idle watch', idleWatch.stop);
   const silenceWatch = startSilenceWatch({

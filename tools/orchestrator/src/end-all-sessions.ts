@@ -5,12 +5,13 @@ import { dataDirLayout } from './data-dir.ts';
 import { nodeEdges } from './lib/edges.ts';
 import { pathExists } from './lib/path-exists.ts';
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts';
+import { endCommand } from './worktree-commands/end-command.ts';
 
 const GRACE_MS = 5_000;
 
 /**
  * Ends the sessions of a data directory. Finds their processes by the store's records (pid, start time, boot id) and by the
- * marker in the environment of everything they started. No Callboard may be running on it. The records stay as they are: the
+ * marker in the environment of everything they started; likewise what projects run in worktrees. No Callboard may be running on it. The records stay as they are: the
  * next start settles them, and each session can be resumed.
  * @returns how many sessions were ended, and the stages whose processes could not be ended
  */
@@ -32,6 +33,8 @@ export async function endAllSessions(
       }),
     );
     await endStragglers(store.read.launches, GRACE_MS);
+    for (const { command, process } of await store.read.worktreeCommands.listRunning())
+      await endCommand({ id: command.id, process, isSandboxed: command.isolation.level === 'sandbox' }, GRACE_MS);
     return {
       ended: results.filter(({ lived, gone }) => lived && gone).length,
       failed: results.filter(({ gone }) => !gone).map(({ stageId }) => stageId),

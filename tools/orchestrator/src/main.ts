@@ -28,7 +28,8 @@ const tell = runSupervised<OrchestratorConfig, Orchestrator>({
   Config: OrchestratorConfig,
   start: (config) => {
     const onCodeUsed = (codeSha256: string) => void tell({ type: 'login-used', codeSha256 });
-    return startOrchestrator(config, { log, env: process.env, onCodeUsed });
+    const onClaudeNews = (text: string) => void tell({ type: 'notice', text });
+    return startOrchestrator(config, { log, env: process.env, onCodeUsed, onClaudeNews });
   },
   explainFailure,
   onMessage,

@@ -67,6 +67,8 @@ export const FromServer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('login-created'), id: z.string(), code: z.string() }),
   /** Orchestrator: somebody has logged in with this code (SHA-256, in hex). */
   z.object({ type: z.literal('login-used'), codeSha256: z.string() }),
+  /** A line for whoever reads the terminal. */
+  z.object({ type: z.literal('notice'), text: z.string() }),
   /** The login code could not be made (the store cannot write, for example). */
   z.object({ type: z.literal('login-failed'), id: z.string(), message: z.string() }),
   /** Sent before the server exits. If the first start fails with a fatal failure, the supervisor gives up with `message`. */

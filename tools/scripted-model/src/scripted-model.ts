@@ -33,6 +33,8 @@ export type ScriptedModel = {
   setScript: (name: string, script: Script) => void;
   /** Opens a gate permanently, for waiting and for later replies. */
   release: (gate: string) => void;
+  /** Forgets all gates and scripts, as if it had just started; the requests stay. */
+  reset: () => void;
   /** Closes all connections at once, including hanging ones. May be called twice. */
   close: () => Promise<void>;
 };
@@ -41,7 +43,7 @@ export type ScriptedModel = {
 export async function startScriptedModel(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
   const closing = new AbortController();
   const log = createRequestLog(closing.signal, options.keepRequests ?? KEPT_REQUESTS);
-  const gates = createGates();
+  let gates = createGates();
   const scripts = new Map(Object.entries(options.scripts ?? {}).map(([name, script]) => [name, Script.parse(script)]));
   const tries = new Map<string, number>();
 
@@ -101,7 +103,12 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
     requests: log.requests,
     waitForRequest: log.waitFor,
     setScript: (name, script) => void scripts.set(name, Script.parse(script)),
-    release: gates.release,
+    release: (gate) => gates.release(gate),
+    reset() {
+      gates = createGates();
+      scripts.clear();
+      tries.clear();
+    },
     close: () => (closed ??= closeAll()),
   };
 }

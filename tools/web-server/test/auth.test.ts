@@ -53,7 +53,7 @@ describe('a page', () => {
     for (const shown of [null, '', 'made.up', '1.2.3']) {
       const alone = await load({ cookie, ...(shown !== null && { [PAGE_HEADER]: shown }) });
       expect([alone.statusCode, alone.json().code]).toEqual([401, 'page_not_proven']);
-      expect(alone.json().detail).toContain('A cookie alone is no login');
+      expect(alone.json().detail).toContain('A cookie alone is not enough');
     }
     const device = await app.inject({ method: 'POST', url: '/api/logins/code', headers: { cookie } });
     expect([device.statusCode, device.json().code]).toEqual([401, 'page_not_proven']);

@@ -44,7 +44,7 @@ export async function checkMachine(
   await checkPorts(options, check);
   for (const result of await checkDataDir(options.dataDir)) tell(result);
   await check('memory', 'Memory', () => checkMemory(edges.availableMemory()));
-  await check('agent-user', 'Account of claude', () => checkAgentUser(options.agentUser));
+  await check('agent-user', 'Claude’s account', () => checkAgentUser(options.agentUser));
   for (const repo of options.repos) await check('repo', 'Repository', () => checkRepository(repo, env));
   return claude;
 }

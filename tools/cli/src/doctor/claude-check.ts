@@ -8,7 +8,7 @@ export interface GivenClaude {
   readonly from: string;
 }
 
-const INSTALL = 'npm install -g @anthropic-ai/claude-code (or give --claude PATH)';
+const INSTALL = 'npm install -g @anthropic-ai/claude-code (or pass --claude PATH)';
 
 /** Looks for `claude`. `claude` in the result is null if it cannot be run. */
 export async function checkClaude(
@@ -21,7 +21,7 @@ export async function checkClaude(
   } catch (error) {
     if (!isMissing(error)) throw error;
     const found =
-      given === null ? 'found neither on PATH nor in Callboard' : `${given.from}: there is no program at ${given.path}`;
+      given === null ? 'not found on PATH or in Callboard' : `${given.from}: there is no program at ${given.path}`;
     return { finding: problem(found, INSTALL), claude: null };
   }
   const { path, version, complaint } = installed;

@@ -53,14 +53,14 @@ it('reports a file system where no folder can be created', async () => {
 });
 
 it.each([
-  [5 * 1024 ** 3, 'ok', '5.0 GiB free'],
-  [0.5 * 1024 ** 3, 'warning', '0.5 GiB free; while the disk is full, what Claude prints is lost'],
+  [5_000_000_000, 'ok', '5.0 GB free'],
+  [500_000_000, 'warning', '0.5 GB free; while the disk is full, what Claude prints is lost'],
 ])('judges %i bytes of free space', async (bytes, verdict, found) => {
   expect(await checkSpace('/', bytes)).toMatchObject({ verdict, found });
 });
 
 it('asks the system for the free space', async () => {
-  expect((await checkSpace(await temporaryFolder())).found).toMatch(/^\d+\.\d GiB free/);
+  expect((await checkSpace(await temporaryFolder())).found).toMatch(/^\d+\.\d GB free/);
 });
 
 it('needs named pipes, but not hole punching', () => {

@@ -6,7 +6,7 @@ import { shellQuoted } from '../command-line/shell-quote.ts';
 import { explainFolderError } from '../data-folder.ts';
 import { type Finding, type MachineCheck, ok, problem, runCheck, warning } from './report.ts';
 
-const GIBIBYTE = 1024 ** 3;
+const GIGABYTE = 1_000_000_000;
 const ELSEWHERE = 'Use a folder on another file system: --data-dir PATH';
 
 /** Checks the data directory and its file system; if it is missing, the folder where it would be created. */
@@ -51,8 +51,8 @@ async function checkFolder(dataDir: string, folder: string, probe: FileSystemPro
 /** @param free the bytes that `df` calls available; by default read from the file system */
 export async function checkSpace(folder: string, free?: number): Promise<Finding> {
   const bytes = free ?? (await freeBytes(folder));
-  const found = `${(bytes / GIBIBYTE).toFixed(1)} GiB free`;
-  if (bytes >= GIBIBYTE) return ok(found);
+  const found = `${(bytes / GIGABYTE).toFixed(1)} GB free`;
+  if (bytes >= GIGABYTE) return ok(found);
   return warning(
     `${found}; while the disk is full, what Claude prints is lost`,
     `Free some space: du -xh ${shellQuoted(folder)} | sort -h | tail`,

@@ -10,8 +10,8 @@ const SHARED = new Set(['port', 'host', 'orchestrator-port', 'data-dir', 'repo',
 /** The options of `callboard doctor`. */
 export const doctorFlags: readonly Flag[] = [
   ...startFlags.filter(({ name }) => SHARED.has(name)),
-  { kind: 'switch', name: 'handshake', help: 'Whether to try out claude on a scripted model (yes; takes seconds).' },
-  { kind: 'switch', name: 'json', help: 'Whether to write JSON (no).' },
+  { kind: 'switch', name: 'handshake', help: 'Try out claude on a scripted model, which takes seconds (yes).' },
+  { kind: 'switch', name: 'json', help: 'Print JSON (no).' },
 ];
 
 export interface DoctorOptions {

@@ -33,7 +33,7 @@ export function createPrinter({ out, env, isTerminal }: Pick<Edges, 'out' | 'env
   }
 
   return {
-    begin: () => out(paint('bold', 'What Callboard needs, and what was found:')),
+    begin: () => out(paint('bold', 'What Callboard needs and what it found:')),
     check: ({ name, verdict, found, advice }) => {
       const mark = paint(VERDICT_COLOURS[verdict], verdict.padEnd(VERDICT_WIDTH));
       out(`  ${mark}  ${name.padEnd(NAME_WIDTH)}  ${found}`);

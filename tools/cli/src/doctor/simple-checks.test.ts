@@ -43,11 +43,11 @@ describe('git', () => {
 });
 
 it.each([
-  [10 * 1024 ** 3, 'ok', '10.0 GiB free, enough for about 51 sessions at once'],
-  [600 * 1024 ** 2, 'ok', '600 MiB free, enough for about 3 sessions at once'],
-  [599 * 1024 ** 2, 'warning', '599 MiB free, enough for about 2 sessions at once'],
-  [250 * 1024 ** 2, 'warning', '250 MiB free, enough for about 1 session at once'],
-  [0, 'warning', '0 MiB free, enough for about 0 sessions at once'],
+  [10_000_000_000, 'ok', '10.0 GB free, enough for about 47 sessions at once'],
+  [630_000_000, 'ok', '630 MB free, enough for about 3 sessions at once'],
+  [629_000_000, 'warning', '629 MB free, enough for about 2 sessions at once'],
+  [250_000_000, 'warning', '250 MB free, enough for about 1 session at once'],
+  [0, 'warning', '0 MB free, enough for about 0 sessions at once'],
 ])('says how many sessions fit into %i bytes', (bytes, verdict, found) => {
   expect(checkMemory(bytes)).toMatchObject({ verdict, found });
 });

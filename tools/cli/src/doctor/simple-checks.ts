@@ -31,13 +31,13 @@ export async function checkGit(env: Environment): Promise<Finding> {
 /** @param support the result of a command that was run in Claude Code's sandbox */
 export function checkSandbox({ state, why, how }: SandboxSupport): Finding {
   if (state === 'works') return ok('works: a command ran in it');
-  const advice = how ?? 'Sessions run without it. A command that forges an answer is noticed then, not prevented.';
+  const advice = how ?? 'Sessions run without it: a forged answer is then noticed, not prevented.';
   return warning(`does not work. ${why ?? ''}`.trim(), advice);
 }
 
-const MEBIBYTE = 1024 ** 2;
-/** The memory of one session (measured: 155 to 209 MiB). */
-const PER_SESSION = 200 * MEBIBYTE;
+const MEGABYTE = 1_000_000;
+/** The memory of one session (measured: 162 to 219 MB). */
+const PER_SESSION = 210 * MEGABYTE;
 const ENOUGH_SESSIONS = 3;
 
 /** @param available bytes that this machine, or the limit on this process, can still provide */
@@ -52,7 +52,7 @@ export function checkMemory(available: number): Finding {
 }
 
 const sizeOf = (bytes: number) =>
-  bytes >= 1024 * MEBIBYTE ? `${(bytes / (1024 * MEBIBYTE)).toFixed(1)} GiB` : `${Math.floor(bytes / MEBIBYTE)} MiB`;
+  bytes >= 1_000 * MEGABYTE ? `${(bytes / (1_000 * MEGABYTE)).toFixed(1)} GB` : `${Math.floor(bytes / MEGABYTE)} MB`;
 
 /** @param user the account of `--agent-user`, null for none */
 export function checkAgentUser(user: string | null): Finding {

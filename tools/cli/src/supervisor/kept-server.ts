@@ -137,6 +137,7 @@ function createRuns(parts: KeptServerParts, readiness: Readiness, backOff: BackO
           failure = told;
         },
         onLoginUsed: (codeSha256) => parts.onLoginUsed?.(codeSha256),
+        onNotice: log,
         onUnexpected: (message) => log(`the ${name} sent an unexpected message: ${message}`),
       });
       const cause = await current.ended;

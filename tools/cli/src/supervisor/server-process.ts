@@ -29,6 +29,8 @@ export interface ServerProcessParts {
   readonly onFailed: (failure: StartFailure) => void;
   /** Somebody has logged in with a code: its SHA-256, in hex. */
   readonly onLoginUsed: (codeSha256: string) => void;
+  /** A line for the terminal. */
+  readonly onNotice: (text: string) => void;
   readonly onUnexpected: (message: string) => void;
 }
 
@@ -68,6 +70,8 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
         return;
       case 'login-used':
         return parts.onLoginUsed(message.codeSha256);
+      case 'notice':
+        return parts.onNotice(message.text);
       case 'login-failed':
         logins.get(message.id)?.reject(new CliError(`no login link could be made: ${message.message}`));
         logins.delete(message.id);

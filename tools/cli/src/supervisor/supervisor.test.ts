@@ -50,6 +50,12 @@ it.each([
   await expect(supervisor.start(never)).rejects.toThrow(words);
 });
 
+it('passes on to the terminal what a server has to say', async () => {
+  const { supervisor, lines } = supervise({ env: { ...process.env, NOTICE: 'Claude is not logged in.' } });
+  await supervisor.start(never);
+  await eventually(() => expect(lines).toContain('Claude is not logged in.'));
+});
+
 it('restarts a killed server on the same port with the same configuration', async () => {
   const { supervisor, lines } = supervise();
   const { port } = await supervisor.start(never);

@@ -15,8 +15,12 @@ it('treats an unreachable, starting or overloaded server as transient', () => {
     'claude_too_old',
     'launch_failed',
     'worktree_failed',
+    'setup_failed',
+    'fetch_failed',
     'storage_failed',
+    'search_unavailable',
     'no_confirmation',
+    'code_host_unreachable',
     'orchestrator_unreachable',
     'starting',
   ]);

@@ -5,6 +5,7 @@ import type {
   LeavesSandbox,
   NewTranscriptEntry,
   PermissionUpdate,
+  RanBy,
   RequestKind,
   SandboxFailure,
   SessionSummary,
@@ -56,6 +57,8 @@ export type AgentEvent =
       text: string;
       /** `hook`: a hook allowed the call, and nobody was asked. */
       allowedBy: 'hook' | null;
+      /** What let the call run, if the process tells. */
+      ranBy?: RanBy;
       /** The sandbox denied the call something, or seems to have. */
       sandboxFailure: SandboxFailure | null;
       /** The call asked to run outside of the sandbox, and did. */

@@ -24,7 +24,7 @@ const KnownUpdate = z.discriminatedUnion('type', [
     mode: PermissionMode.exclude(['bypassPermissions'], {
       error: ({ input }) =>
         input === 'bypassPermissions'
-          ? 'Claude Code does not take bypassPermissions with an answer; change the mode of the session instead'
+          ? 'Claude Code does not accept bypassPermissions in an answer; change the mode of the session instead'
           : `Invalid option: expected one of ${PermissionMode.exclude(['bypassPermissions']).options.join(', ')}`,
     }),
   }),
@@ -42,7 +42,7 @@ export function permissionUpdatesProblem(
   });
   return wrong.length === 0
     ? null
-    : `Claude Code would pass over this, so nothing was sent. Mend it or leave it out. ${wrong.join('\n')}`;
+    : `Claude Code would ignore this, so nothing was sent. Fix it or leave it out. ${wrong.join('\n')}`;
 }
 
 /** The updates that can be kept, in the CLI's own shapes (seen with 2.1.330). */

@@ -47,7 +47,7 @@ describe('allowing', () => {
   });
 
   it('refuses fields that the CLI would ignore: interrupt, and permissions that it does not accept', () => {
-    expect(() => allow(request(), body({ interrupt: true }))).toThrow('goes with deny only');
+    expect(() => allow(request(), body({ interrupt: true }))).toThrow('Leave it out, or deny');
     expect(allow(request(), body({ interrupt: false })).response).toEqual({ behavior: 'allow' });
     const updatedPermissions = [{ type: 'nonsense' }];
     expect(() => allow(request(), body({ updatedPermissions }))).toThrow(refusal('bad_request'));

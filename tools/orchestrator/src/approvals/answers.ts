@@ -25,8 +25,7 @@ export function allow(request: PendingRequest, body: ApproveBody): Answer {
 /** The CLI ignores some fields silently, so a person would believe that something was granted or that the turn ended. */
 function requireThatAllCounts({ suggestions }: PendingRequest, { interrupt, updatedPermissions = [] }: ApproveBody) {
   if (interrupt === true) {
-    const message =
-      'interrupt ends the turn, and goes with deny only: what is allowed here could not run. Leave it out.';
+    const message = 'interrupt ends the turn, so an allowed call could not run. Leave it out, or deny.';
     throw new Rejection('bad_request', message);
   }
   const problem = permissionUpdatesProblem(updatedPermissions, suggestions);

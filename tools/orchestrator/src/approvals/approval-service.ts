@@ -110,7 +110,7 @@ export function createApprovalService({ store, outboxBell, confirmationMs }: App
       store.transact(async (tx) => {
         const rule = await tx.rules.find(ruleId);
         if (rule === null)
-          throw new Rejection('unknown_rule', `There is no rule ${ruleId}; it may have been taken back already.`);
+          throw new Rejection('unknown_rule', `There is no rule ${ruleId}; it may have been removed already.`);
         await tx.rules.remove(ruleId);
         await tellRules(tx, rule.projectId);
         return rule;

@@ -58,7 +58,7 @@ const USED_LINK =
   'This login link has already been used or has expired. Get a new one: press l in Callboard’s terminal, or run npx callboard link.';
 
 const PAGE_NOT_KNOWN =
-  'This page does not hold the key that the browser made at its login. Log in again: press l in Callboard’s terminal, or run npx callboard link.';
+  'This browser no longer has the key that it made when it logged in. Log in again: press l in Callboard’s terminal, or run npx callboard link.';
 
 const hash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 const newSecret = (): string => randomBytes(32).toString('base64url');

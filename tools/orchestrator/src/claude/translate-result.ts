@@ -53,7 +53,7 @@ function tokensOf({ modelUsage }: z.infer<typeof ResultMessage>): TurnEnd['token
 function failureText({ subtype, result, errors }: z.infer<typeof ResultMessage>): string {
   switch (subtype) {
     case 'error_max_turns':
-      return 'Claude reached the limit of steps for one message. Send a message to go on.';
+      return 'Claude reached the limit of steps for one message. Send a message to continue.';
     case 'error_max_budget_usd':
       return 'The budget of this session is used up.';
     default:

@@ -50,7 +50,7 @@ it('reads a task that started and the set of tasks there are', () => {
 });
 
 it.each([
-  [401, 'refuses the login'],
+  [401, 'rejected the login'],
   [429, 'rate limit'],
   [529, 'overloaded'],
   [null, 'could not be reached'],

@@ -102,7 +102,7 @@ function translateNotice(subtype: string, message: Record<string, unknown>): Age
       if (data === undefined) return null;
       if (data.state === 'released') return []; // its text follows
       const who = data.from_name ?? data.from ?? 'another session';
-      const text = `Another Claude Code session (${who}) sent a message. It was not given to Claude: a setting of this machine holds such messages.`;
+      const text = `Another Claude Code session (${who}) sent a message. It was not delivered to Claude: a setting on this machine blocks such messages.`;
       return [notice('info', 'session-message', text)];
     }
     case 'model_fallback': {
@@ -113,7 +113,7 @@ function translateNotice(subtype: string, message: Record<string, unknown>): Age
       return [notice('warning', 'model-fallback', text)];
     }
     case 'compact_boundary':
-      return [notice('info', 'compacted', 'The conversation was compacted: Claude goes on from a summary of it.')];
+      return [notice('info', 'compacted', 'The conversation was compacted: Claude continues from a summary.')];
     default:
       return null;
   }
@@ -123,7 +123,7 @@ function retryText({ attempt, max_retries, error_status, error }: (typeof wire.A
   const which = attempt === null ? '' : `, attempt ${attempt}${max_retries === null ? '' : ` of ${max_retries}`}`;
   switch (error_status) {
     case 401:
-      return `The API refuses the login (401). Claude Code retries${which}. Log in with "claude" in a terminal, or check the API key.`;
+      return `The API rejected the login (401). Claude Code retries${which}. Log in with "claude" in a terminal, or check the API key.`;
     case 429:
       return `The API's rate limit is reached (429). Claude Code waits and retries${which}.`;
     case 529:

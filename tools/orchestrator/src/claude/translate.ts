@@ -1,5 +1,6 @@
 import type { TokenUsage } from '@callboard/contract';
 import type { AgentBlock, AgentEvent } from '../agent/agent-event.ts';
+import { allowance } from './allowance.ts';
 import { sandboxFailure } from './sandbox/sandbox-failure.ts';
 import { deniedIn, isTold } from './translate-denial.ts';
 import { offered } from './translate-offer.ts';
@@ -34,7 +35,7 @@ export function translate(frame: Frame): AgentEvent[] {
         notice(
           'warning',
           OUTPUT_CUT_OFF,
-          'What Claude Code printed was cut off here: its disk was full, or it was killed while it wrote. What there is of the line follows.',
+          'Claude Code’s output was cut off here: the disk was full, or the process was killed while writing. What was written follows.',
         ),
         shownRaw(frame.text),
       ];
@@ -103,7 +104,7 @@ function translateMessage(type: string, message: Record<string, unknown>): Agent
         notice(
           'info',
           'conversation-cleared',
-          'The conversation was cleared: Claude remembers nothing of what stands above.',
+          'The conversation was cleared: Claude no longer remembers anything above.',
         ),
       ];
     default:
@@ -223,8 +224,7 @@ function translateUser({
         text,
         sandboxFailure: sandboxFailure(text, is_error ?? false, meta?.remedy?.kind),
         allowedBy: permission?.source === 'hook' ? 'hook' : null,
-        ...(permission?.source === 'config' && { underRule: true as const }),
-        ...(permission?.source === 'config' && permission.reason_type === 'other' && { unruled: true as const }),
+        ...allowance(permission),
         ...(wire.LeftSandbox.safeParse(tool_use_result).success && { leftSandbox: true as const }),
         ...(isTold(meta) && { isTold: true as const }),
       },

@@ -4,6 +4,8 @@ import { createDataDir, dataDirLayout } from '../data-dir.ts';
 import { type DiskWatch, startDiskWatch } from '../disk/disk-watch.ts';
 import type { Edges } from '../lib/edges.ts';
 import { OperationalError } from '../lib/errors.ts';
+import type { SearchIndex } from '../store/ports/search-index.ts';
+import { openSqliteSearchIndex } from '../store/sqlite/search/sqlite-search-index.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
@@ -13,6 +15,7 @@ export interface Storage {
   lock: ProcessLock;
   disk: DiskWatch;
   store: Store;
+  searchIndex: SearchIndex;
   /** Set `end` when the spawner runs: it must end after the store, and before the lock is released. */
   spawner: { end: () => Promise<void> };
 }
@@ -30,10 +33,16 @@ export async function openStorage({ config, log, edges, limits, life }: StartCon
   const reserveBytes = config.diskReserveMb * 1_000_000;
   const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, pollMs: limits.diskLookMs });
   life.onStop('disk watch', disk.stop);
-  const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log, disk.diskPauseReason);
+  const { database, searchIndex: index } = dataDirLayout(dataDir);
+  const store = await openSqliteStore(database, edges, log, disk.diskPauseReason);
   life.onStop('store', store.close);
   await requireWritable(store, dataDir);
-  return { lock, disk, store, spawner };
+  const searchIndex = openSqliteSearchIndex({
+    ...{ files: { store: database, index }, store, log, waitMs: limits.searchLagMs },
+    mayGrow: () => disk.diskPauseReason() === null,
+  });
+  life.onStop('search index', searchIndex.stop);
+  return { lock, disk, store, searchIndex, spawner };
 }
 
 /**

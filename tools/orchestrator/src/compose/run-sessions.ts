@@ -11,6 +11,7 @@ import { type LowPriorityWork, startLowPriorityWork } from '../sessions/watch/lo
 import { startSettingsWatch } from '../sessions/watch/settings-watch.ts';
 import type { Store } from '../store/store.ts';
 import type { Trust } from '../trust/trust.ts';
+import type { SetUp } from '../worktree-commands/set-up.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { StartContext } from './start-context.ts';
 
@@ -19,6 +20,7 @@ export interface RunSessionsParts {
   outboxBell: Bell<StageId>;
   worktrees: Worktrees;
   trust: Trust;
+  setUp: SetUp;
   claude: ClaudeWatch;
   sandbox: SandboxWatch;
   /** The user's environment, and the one that `claude` gets. */

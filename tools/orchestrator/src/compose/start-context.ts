@@ -21,7 +21,7 @@ export interface TimeLimits {
   initializeMs: number;
   /** How long the reply to an answer waits for the CLI's confirmation. */
   confirmationMs: number;
-  /** An idle process uses some 200 MiB; the next message resumes its session in under a second. */
+  /** An idle process uses some 200 MB; the next message resumes its session in under a second. */
   idleMs: number;
   watchdogLookMs: number;
   /** How often the settings files of running sessions are checked. */
@@ -30,10 +30,14 @@ export interface TimeLimits {
   diskLookMs: number;
   /** How long a commit without a sync of its own may wait for one. */
   syncMs: number;
+  /** How long a change waits for others before it is indexed. A search waits for nothing. */
+  searchLagMs: number;
   /** How often launches that could not be re-attached are retried. */
   againMs: number;
   /** How often is checked, while Claude Code is missing or not logged in, whether that has been mended. */
   loginLookMs: number;
+  /** How long after a code host was asked about a pull request it is usually asked again. */
+  pullRequestMs: number;
   /** How long after a start an untested `claude` is tested, in the background. */
   trialDelayMs: number;
 }
@@ -47,7 +51,9 @@ export const TIME_LIMITS: TimeLimits = {
   settingsLookMs: 2_000,
   diskLookMs: 2_000,
   syncMs: 1_000,
+  searchLagMs: 500,
   againMs: 5_000,
   loginLookMs: 2_000,
+  pullRequestMs: 60_000,
   trialDelayMs: 5_000,
 };

@@ -44,7 +44,7 @@ export function createBackgroundTrials(parts: BackgroundTrialParts): BackgroundT
     } catch (error) {
       if (signal.aborted) return;
       log.warn({ err: error }, 'claude could not be tried');
-      complaint = `Claude Code ${program.version} is new to Callboard and could not be tried: ${messageOf(error)}. Run "npx callboard doctor".`;
+      complaint = `Claude Code ${program.version} is new to Callboard and could not be tried: ${messageOf(error)}. Run \`npx callboard doctor\` to try it there.`;
       onEnded(program, null);
     }
   }
@@ -62,7 +62,7 @@ export function createBackgroundTrials(parts: BackgroundTrialParts): BackgroundT
   }
 
   return {
-    /** One at a time: each is a process of 200 MiB. */
+    /** One at a time: each is a process of 200 MB. */
     plan(program) {
       if (attempted.some((one) => isSameBinary(one, program.binary))) return;
       attempted.push(program.binary);

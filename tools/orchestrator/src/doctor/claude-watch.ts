@@ -136,5 +136,5 @@ function gapsWarning(
   if (gaps.length === 0) return null;
   const regression = report === null ? null : regressionOf(report, others);
   const since = regression === null ? '' : ` It no longer does everything that ${regression.since} did.`;
-  return `Claude Code ${version} lacks features that Callboard relies on: ${gaps.join('; ')}.${since} Run "npx callboard doctor" for details.`;
+  return `Claude Code ${version} lacks features that Callboard relies on: ${gaps.join('; ')}.${since} Run \`npx callboard doctor\` for details.`;
 }

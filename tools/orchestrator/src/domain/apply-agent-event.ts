@@ -1,3 +1,4 @@
+import { MessageId } from '@callboard/contract';
 import type { AgentEvent, LastingEvent, TurnEnd } from '../agent/agent-event.ts';
 import { describeTool } from '../agent/describe-tool.ts';
 import { todosAfterCall, todosAfterNews } from '../agent/todos.ts';
@@ -5,6 +6,7 @@ import { ownProperty } from '../lib/own-property.ts';
 import type { OutboxRow, SessionRecord } from '../store/records.ts';
 import { takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
+import { stopCheck } from './checks.ts';
 import { addCliGap, MINIMAL_MODE } from './cli-gaps.ts';
 import { callDenied, deniedInTurn, forgetCall, keepCall } from './denials.ts';
 import { checkCommandOutput, checkEcho, foreignControl, takeMode } from './detect-foreign-input.ts';
@@ -12,6 +14,8 @@ import type { EventContext } from './event-context.ts';
 import { firstMessage } from './first-message.ts';
 import { hasUnreadMessages } from './message-delivery.ts';
 import { checkStrangers, peerMessage, takeStranger } from './peer-messages.ts';
+import { noteFirstPhase } from './pipeline.ts';
+import { answerComments, followMessage } from './review-comments.ts';
 import { callBegan, callEnded } from './running-calls.ts';
 import { sandboxResult } from './sandbox-results.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
@@ -114,10 +118,12 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     tokens: tokens ?? record.tokens,
     queueHeld: outcome !== 'succeeded',
     heldSinceAlarm: false,
+    turnToFollow: outcome === 'succeeded',
     blocks: {},
   };
   addEntry(change, tx.now, { kind: 'turn-end', parentToolUseId: null, outcome, message, durationMs, costUsd });
   await closeStaleNetwork(context, true);
+  if (outcome === 'succeeded') await answerComments(tx, record.stageId);
 }
 
 /** The CLI reports a running total, which only `/clear` resets. */
@@ -205,15 +211,16 @@ async function messageProgress(
 
 /** An interrupt took a message back before the model read it. It is queued again under a new id: the CLI drops ids that it has seen. */
 async function returnToQueue({ tx, change, launchId }: EventContext, row: OutboxRow): Promise<void> {
-  await tx.outbox.setVoid(row.id, 'taken back by an interrupt');
+  await tx.outbox.setVoid(row.id, 'withdrawn by an interrupt');
   const again = {
     id: tx.newId(),
-    wireId: tx.newWireId(),
+    wireId: MessageId.parse(tx.newWireId()),
     stageId: row.stageId,
     launchId: null,
     body: row.body,
   };
   await tx.outbox.insert({ ...again, actor: row.actor, createdAt: row.createdAt, position: row.position });
+  await followMessage(tx, row.stageId, MessageId.parse(row.wireId), again.wireId);
   change.queueChanged = true;
   // If the turn had not begun, it is over: no `result` follows (seen with 2.1.330).
   const turnRunning = change.record.turnBegun || (await hasUnreadMessages(tx, launchId));
@@ -236,7 +243,9 @@ async function conversationLost({ tx, change, launchId }: EventContext): Promise
   const front = ((await tx.outbox.queueOf(stageId))[0]?.position ?? 1) - 1;
   const row = { id: tx.newId(), stageId, launchId: null, wireId: tx.newWireId(), actor: null, createdAt: tx.now };
   if (!isGiven) await tx.outbox.insert({ ...row, body: prompt, position: front });
-  change.record = { ...change.record, sessionId: null, phaseIndex: 0, atGate: false };
+  await stopCheck(tx, change, 'The conversation was lost.');
+  await noteFirstPhase(tx, stage);
+  change.record = { ...change.record, sessionId: null, phaseIndex: 0, atGate: false, check: null };
   change.queueChanged = true;
   const text =
     'Claude Code has no record of this conversation, because it ended before anything was written. The conversation cannot be resumed. Start the stage to begin a new one with its prompt; the work in its worktree is untouched.';

@@ -1,8 +1,9 @@
-import type { SessionState, StageId } from '@callboard/contract';
+import { isChecking, type SessionState, type StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { type SessionRecord, summaryOf } from '../store/records.ts';
 import { unknownStage } from '../store/require.ts';
 import type { Tables, Tx } from '../store/store.ts';
+import { stopCheck } from './checks.ts';
 import { deliverNext, queuedMessage } from './message-delivery.ts';
 import { followPipeline } from './pipeline.ts';
 import { nowOf } from './running-calls.ts';
@@ -21,12 +22,15 @@ export async function noSession({ stages }: Pick<Tables, 'stages'>, stageId: Sta
   return new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
 }
 
+const ALARMED = 'It was stopped because the session is under alarm.';
+
 /** Whether subagents work in the background. Background Bash, for example a dev server, does not count. */
 export const agentsWork = ({ backgroundTasks }: SessionRecord): boolean =>
   backgroundTasks.some(({ type }) => type !== 'local_bash' && type !== 'unknown');
 
 /** Returns the state that follows from the stored facts. */
 export function deriveState(record: SessionRecord, openRequests: number): SessionState {
+  if (isChecking(record)) return 'busy';
   if (record.launchState !== 'live') return record.launchState;
   if (openRequests > 0) return 'waiting';
   return record.turnRunning || agentsWork(record) ? 'busy' : 'idle';
@@ -38,6 +42,9 @@ export function deriveState(record: SessionRecord, openRequests: number): Sessio
  */
 export async function saveChange(tx: Tx, change: SessionChange): Promise<SessionRecord> {
   const { stageId } = change.record;
+  if (change.record.alarm !== null && (await stopCheck(tx, change, ALARMED))) {
+    change.record = { ...change.record, atGate: true };
+  }
   const open = await tx.requests.countOpenOf(stageId);
   if (deriveState(change.record, open) === 'idle') await deliverNext(tx, change);
   if (deriveState(change.record, open) === 'idle') await followPipeline(tx, change);

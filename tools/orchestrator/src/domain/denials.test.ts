@@ -94,7 +94,7 @@ describe('a call that Claude Code itself denied', () => {
     expect(await columnOf(session)).toBe('review');
     expect((await session.transcript()).at(-1)).toMatchObject({
       code: 'denial-acknowledged',
-      text: 'Ada took note that Claude Code denied Bash npm run foo.',
+      text: 'Ada acknowledged that Claude Code denied Bash npm run foo.',
     });
     await expect(seen(session)).rejects.toMatchObject({ code: 'no_denial' });
   });

@@ -111,6 +111,6 @@ export function acknowledgeDenial(change: SessionChange, at: string, actor: stri
       `${stageId} has no denial to acknowledge. Someone may have acknowledged it already.`,
     );
   closeDenial(change);
-  const text = `${actor} took note that Claude Code denied ${openDenial.asked}.`;
+  const text = `${actor} acknowledged that Claude Code denied ${openDenial.asked}.`;
   addNotice(change, at, { level: 'info', code: 'denial-acknowledged', text });
 }

@@ -1,4 +1,4 @@
-import { isActive, type LaunchId } from '@callboard/contract';
+import { isActive, isChecking, type LaunchId, type TurnOutcome } from '@callboard/contract';
 import type { LaunchRecord, MessageRow, OutboxRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
@@ -14,7 +14,7 @@ export type LaunchEnd =
   /** It ended on its own, or something killed it. */
   | { kind: 'died'; reason: string; wasWatched: boolean }
   /** It never came up. `isBegunAgain`: nothing had run, and the caller begins another launch in the same transaction. */
-  | { kind: 'not-started'; reason: string; isBegunAgain?: true };
+  | { kind: 'not-started'; reason: string; code?: TurnOutcome['code']; isBegunAgain?: true };
 
 /** The end of a launch while a transaction settles it. */
 interface Ending {
@@ -123,7 +123,7 @@ async function settleAnswer(tx: Tx, row: OutboxRow, end: LaunchEnd): Promise<voi
 
 function endSession({ tx, change, end }: Ending): void {
   const { record } = change;
-  const wasActive = isActive(change.before.state);
+  const wasActive = isActive(change.before.state) && !isChecking(change.before); // a check needs no process of Claude
   const gone = {
     ...record,
     launchId: null,
@@ -146,7 +146,7 @@ function endSession({ tx, change, end }: Ending): void {
     return;
   }
   if (end.kind === 'not-started') {
-    const lastTurn = { outcome: 'failed', at: tx.now, message: text, code: null } as const;
+    const lastTurn = { outcome: 'failed', at: tx.now, message: text, code: end.code ?? null } as const;
     change.record = { ...gone, launchState: 'failed', lastTurn, queueHeld: true };
     addNotice(change, tx.now, { level: 'error', code: 'launch-failed', text });
     return;

@@ -11,7 +11,7 @@ describe('a request that is too large to be shown', () => {
     await session.tell(tooLarge);
     expect(await session.pending()).toEqual([]);
     expect(session.events('approval-requested')).toEqual([]);
-    const message = expect.stringContaining('too large to be shown to a person');
+    const message = expect.stringContaining('too large to show to a person');
     expect(await answerRow(session)).toMatchObject({
       ...{ state: 'accepted', actor: null },
       body: { response: { subtype: 'success', response: { behavior: 'deny', message } } },
@@ -53,7 +53,7 @@ describe('a request that is too large to be shown', () => {
     await session.tell(asked('r9', large));
     expect(await answerRow(session, 'r9')).toMatchObject({
       body: {
-        response: { response: { message: expect.stringMatching(/^Requests of 31 MiB wait for the user already/) } },
+        response: { response: { message: expect.stringMatching(/^Open requests already take \d+ MB/) } },
       },
     });
     expect(await notices(session)).toEqual(['too-large']);

@@ -54,7 +54,10 @@ export async function deliver(tx: Tx, change: SessionChange, row: MessageRow): P
       attachments: row.body.attachments.map(attachmentInfo),
     });
   }
-  change.record = { ...change.record, turnRunning: true };
+  const { check } = change.record;
+  // Whoever writes to Claude has looked at what failed: it gets all its attempts again.
+  const seen = row.actor === null || check === null ? check : { ...check, failures: 0 };
+  change.record = { ...change.record, turnRunning: true, check: seen };
   closeDenial(change); // whoever wrote the message has dealt with it
   change.queueChanged = true;
   await tx.emit({ type: 'message-sent', data: { stageId, messageId: row.wireId, text: row.body.text } });

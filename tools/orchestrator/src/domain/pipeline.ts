@@ -1,29 +1,100 @@
-import type { Phase, Stage } from '@callboard/contract';
-import { textMessage } from '../store/records.ts';
+import {
+  type CheckState,
+  checkOf,
+  isChecking,
+  type Phase,
+  renderTemplate,
+  type Stage,
+  type TemplateValues,
+  usesName,
+} from '@callboard/contract';
+import { messageBody, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
+import { currentCheck, dueCheck } from './checks.ts';
+import { newestEntries } from './commands-of.ts';
 import { deliverNext } from './message-delivery.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
+import { truncate } from './truncate.ts';
 
-/** Returns the first message of a stage: its prompt, then the prompt of its first phase if it has phases. */
-export function firstPrompt({ prompt, pipeline }: Pick<Stage, 'prompt' | 'pipeline'>): string {
-  const [first] = pipeline;
-  return first === undefined ? prompt : `${prompt}\n\n${first.prompt}`;
+/** How much of Claude's last words is kept of a phase, in characters. */
+const LONGEST_RESULT = 50_000;
+
+type Begun = Pick<Stage, 'title' | 'prompt' | 'pipeline'>;
+
+/** Returns the first message of a stage: its prompt, then the prompt of its first phase, unless that has the stage's in it. */
+export function firstPrompt(stage: Begun): string {
+  const [first] = stage.pipeline;
+  if (first === undefined) return stage.prompt;
+  const rendered = renderTemplate(first.prompt, valuesOf(stage));
+  return usesName(first.prompt, 'stage.prompt') ? rendered : `${stage.prompt}\n\n${rendered}`;
 }
+
+const valuesOf = ({ title, prompt }: Begun, result = '', output = ''): TemplateValues => ({
+  'stage.title': title,
+  'stage.prompt': prompt,
+  'previous.result': result,
+  'check.output': output,
+});
 
 /** Returns the permission mode that a stage begins in. */
 export const firstMode = ({ permissionMode, pipeline }: Pick<Stage, 'permissionMode' | 'pipeline'>): string =>
   pipeline[0]?.permissionMode ?? permissionMode;
 
+/** Records that the first phase begins, with what is sent to Claude. */
+export async function noteFirstPhase(tx: Tx, stage: Stage): Promise<void> {
+  const [first] = stage.pipeline;
+  if (first !== undefined) await addPhaseRun(tx, stage, { index: 0, phase: first, prompt: firstPrompt(stage) });
+}
+
+async function addPhaseRun(
+  tx: Tx,
+  { id: stageId }: Stage,
+  { index, phase, prompt }: { index: number; phase: Phase; prompt: string },
+): Promise<void> {
+  const { name } = phase;
+  await tx.phaseRuns.insert({
+    ...{ stageId, phaseIndex: index, phase: name, prompt, begunAt: tx.now },
+    ...{ result: null, endedAt: null },
+  });
+}
+
 /**
- * Continues the pipeline of a session that has become idle with nothing queued: if its phase succeeded, the next one
- * begins, or waits at a gate for a person. Does nothing for a stage without phases, or after the last phase.
+ * Continues the pipeline of a session that has become idle with nothing queued: if its phase succeeded, its check is due, or the
+ * next phase begins, or waits at a gate for a person. Does nothing for a stage without phases, or after the last phase.
  */
 export async function followPipeline(tx: Tx, change: SessionChange): Promise<void> {
   const { record } = change;
-  if (record.lastTurn?.outcome !== 'succeeded' || record.atGate || record.alarm !== null) return;
+  if (record.lastTurn?.outcome !== 'succeeded' || record.alarm !== null) return;
   const stage = await tx.stages.find(record.stageId);
   const finished = stage?.pipeline[record.phaseIndex];
-  const next = stage?.pipeline[record.phaseIndex + 1];
+  if (stage == null || finished === undefined) return;
+  const check = checkOf(finished.gate);
+  const isToDo = check === null ? !record.atGate : record.turnToFollow && !isChecking(record);
+  if (!isToDo && !record.turnToFollow) return;
+  if ((await tx.outbox.countQueued(record.stageId)) > 0) return;
+  if (record.turnToFollow) await keepResult(tx, change);
+  if (!isToDo) return;
+  if (check === null) await passGate(tx, change, stage);
+  else await dueCheck(tx, change, { stage, check, by: null });
+}
+
+/** Keeps Claude's last words of the phase. */
+async function keepResult(tx: Tx, change: SessionChange): Promise<void> {
+  change.record = { ...change.record, turnToFollow: false };
+  const run = await tx.phaseRuns.newest(change.record.stageId);
+  if (run === null || run.phaseIndex !== change.record.phaseIndex) return;
+  const entries = await newestEntries(tx, change);
+  const said = entries.findLast((entry) => entry.kind === 'text' && entry.parentToolUseId === null);
+  const isOfPhase = said !== undefined && said.at >= run.begunAt;
+  const result = isOfPhase && said.kind === 'text' ? truncate(said.text, LONGEST_RESULT) : run.result;
+  await tx.phaseRuns.setNewest({ ...run, result, endedAt: tx.now });
+}
+
+/** Goes on after the phase whose gate is passed, if there is another one: at once, or when a person says so. */
+export async function passGate(tx: Tx, change: SessionChange, stage: Stage): Promise<void> {
+  const { record } = change;
+  const finished = stage.pipeline[record.phaseIndex];
+  const next = stage.pipeline[record.phaseIndex + 1];
   if (finished === undefined || next === undefined) return;
   if (finished.gate === 'human' || record.openDenial !== null) {
     change.record = { ...record, atGate: true };
@@ -31,17 +102,32 @@ export async function followPipeline(tx: Tx, change: SessionChange): Promise<voi
     notePhase(
       tx,
       change,
-      `The phase "${finished.name}" is finished${denied}. "${next.name}" begins when you advance it.`,
+      `The phase "${finished.name}" is finished${denied}. "${next.name}" begins when you start it.`,
     );
   } else {
-    await beginPhase(tx, change, next);
+    await beginPhase(tx, change, { stage, phase: next });
   }
 }
 
+const hasResult = (state: CheckState | undefined): boolean =>
+  state === 'passed' || state === 'failed' || state === 'timed-out';
+
+/** Returns the values for a template of the phase after the current one, or for a message about its check. */
+export async function templateValues(tx: Tx, change: SessionChange, stage: Stage): Promise<TemplateValues> {
+  const run = await tx.phaseRuns.newest(stage.id);
+  const check = await currentCheck(tx, change);
+  return valuesOf(stage, run?.result ?? '', hasResult(check?.state) ? check?.output : '');
+}
+
 /** Begins the next phase: puts its mode and then its prompt into the outbox. */
-export async function beginPhase(tx: Tx, change: SessionChange, phase: Phase): Promise<void> {
+export async function beginPhase(
+  tx: Tx,
+  change: SessionChange,
+  { stage, phase }: { stage: Stage; phase: Phase },
+): Promise<void> {
   const { stageId, launchId, mode } = change.record;
   const row = { stageId, actor: null, createdAt: tx.now };
+  const prompt = renderTemplate(phase.prompt, await templateValues(tx, change, stage));
   if (launchId !== null && phase.permissionMode !== undefined && phase.permissionMode !== mode) {
     const request = { subtype: 'set_permission_mode', mode: phase.permissionMode };
     await tx.outbox.insert({
@@ -52,22 +138,31 @@ export async function beginPhase(tx: Tx, change: SessionChange, phase: Phase): P
       body: { kind: 'control', request },
     });
   }
+  const index = change.record.phaseIndex + 1;
   change.record = {
     ...change.record,
-    phaseIndex: change.record.phaseIndex + 1,
-    atGate: false,
+    ...{ phaseIndex: index, atGate: false, check: null, turnToFollow: false },
     mode: launchId === null ? (phase.permissionMode ?? mode) : mode,
   };
   notePhase(tx, change, `The phase "${phase.name}" begins.`);
   tx.syncFirst(); // otherwise a power cut could make its prompt again, under an id that Claude does not know
-  await tx.outbox.insert({
-    ...row,
-    id: tx.newId(),
-    launchId: null,
-    wireId: tx.newWireId(),
-    body: textMessage(phase.prompt),
-  });
+  if (phase.conversation === 'fresh') await clearConversation(tx, change);
+  const message = { ...row, id: tx.newId(), launchId: null, wireId: tx.newWireId() };
+  await tx.outbox.insert({ ...message, body: textMessage(prompt) });
+  await addPhaseRun(tx, stage, { index, phase, prompt });
   await deliverNext(tx, change);
+}
+
+/** Lets the next message begin a new conversation, in the same process if there is one. */
+async function clearConversation(tx: Tx, change: SessionChange): Promise<void> {
+  const { stageId, launchId } = change.record;
+  if (launchId === null) {
+    change.record = { ...change.record, sessionId: null };
+    return;
+  }
+  const row = { stageId, actor: null, createdAt: tx.now, id: tx.newId(), launchId: null, wireId: tx.newWireId() };
+  const clear = { text: '/clear', attachments: [], isCommand: true, attachesFiles: false };
+  await tx.outbox.insert({ ...row, body: messageBody(clear) });
 }
 
 function notePhase(tx: Tx, change: SessionChange, text: string): void {

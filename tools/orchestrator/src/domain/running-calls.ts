@@ -60,6 +60,10 @@ function changeCall(change: SessionChange, toolUseId: string, fields: Partial<Ru
 /** Returns what a session in this state does at this moment, as far as the store knows; null if it does nothing. */
 export function nowOf(record: SessionRecord, state: SessionState, now: string): SessionNow | null {
   if (state !== 'busy' && state !== 'waiting') return null;
+  const { check } = record;
+  if (check?.state === 'waiting') return null;
+  if (check?.state === 'running')
+    return { kind: 'check', command: oneLine(check.command, LONGEST_ACTION), since: check.since };
   const before = record.now;
   const call = firstRunning(record.running);
   if (call !== undefined) {

@@ -38,25 +38,26 @@ export async function asked(context: EventContext, { requestId, kind, ask: told 
   const message = `${refusal.toClaude}, so nobody was asked and it was not run. This is not a decision of the user: ${refusal.instead}.`;
   const response = requestKinds[kind].decline(message);
   await answer(context, requestId, { subtype: 'success', response });
-  const text = `Claude asked to use ${ask.displayName} with ${inMib(bytes)} of input. ${refusal.toPerson}, so nobody was asked: it was denied, and Claude was told to ${refusal.instead}.`;
+  const text = `Claude asked to use ${ask.displayName} with ${sizeOf(bytes)} of input. ${refusal.toPerson}, so nobody was asked: it was denied, and Claude was told to ${refusal.instead}.`;
   addEntry(change, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'too-large', text });
 }
 
-const inMib = (bytes: number) => (bytes < MIB ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.ceil(bytes / MIB)} MiB`);
+const sizeOf = (bytes: number) =>
+  bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${Math.ceil(bytes / 1_000_000)} MB`;
 
 /** Returns why a request is not shown; null if there is room for it. @param waiting the bytes of all open requests */
 function whyNotShown(bytes: number, waiting: number) {
   if (bytes > LONGEST_ASK)
     return {
-      toClaude: `This is too large to be shown to a person (${inMib(bytes)})`,
-      toPerson: 'That is too large to be shown',
-      instead: 'split it up into smaller calls',
+      toClaude: `This is too large to show to a person (${sizeOf(bytes)})`,
+      toPerson: 'That is too large to show',
+      instead: 'split it into smaller calls',
     };
   if (bytes + waiting > ALL_ASKS)
     return {
-      toClaude: `Requests of ${inMib(waiting)} wait for the user already, and there is no room to show this one (${inMib(bytes)}) beside them`,
-      toPerson: `Requests of ${inMib(waiting)} wait already, and there is no room to show it beside them`,
-      instead: 'try again when they are answered, or split it up into smaller calls',
+      toClaude: `Open requests already take ${sizeOf(waiting)}, and there is no room to show this one (${sizeOf(bytes)})`,
+      toPerson: `Open requests already take ${sizeOf(waiting)}, and there is no room for another`,
+      instead: 'try again once they are answered, or split it into smaller calls',
     };
   return null;
 }

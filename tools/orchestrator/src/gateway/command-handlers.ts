@@ -3,16 +3,22 @@ import type { CommandHandlers } from './commands/command-handler.ts';
 import { loginCommands } from './commands/login-commands.ts';
 import { type MessageParts, messageCommands } from './commands/message-commands.ts';
 import { type ProjectParts, projectCommands } from './commands/project-commands.ts';
+import { type PullRequestParts, pullRequestCommands } from './commands/pull-request-commands.ts';
 import { type RequestParts, requestCommands } from './commands/request-commands.ts';
+import { type ReviewParts, reviewCommands } from './commands/review-commands.ts';
 import { type SessionParts, sessionCommands } from './commands/session-commands.ts';
 import { type StageParts, stageCommands } from './commands/stage-commands.ts';
+import { type WorkspaceParts, workspaceCommands } from './commands/workspace-commands.ts';
 
 export type HandlerParts = BoardParts &
   ProjectParts &
   StageParts &
   SessionParts &
   MessageParts &
+  PullRequestParts &
   RequestParts &
+  WorkspaceParts &
+  ReviewParts &
   Parameters<typeof loginCommands>[0];
 
 /** Returns the handlers of all commands; each group has its own file. */
@@ -22,6 +28,9 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...stageCommands(parts),
   ...sessionCommands(parts),
   ...messageCommands(parts),
+  ...pullRequestCommands(parts),
   ...requestCommands(parts),
+  ...workspaceCommands(parts),
+  ...reviewCommands(parts),
   ...loginCommands(parts),
 });

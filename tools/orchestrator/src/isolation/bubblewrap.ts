@@ -8,6 +8,8 @@ export interface IsolationOptions {
   readable: readonly string[];
   /** Further writable paths, for instance caches of package managers. */
   writable: readonly string[];
+  /** Writable paths within the data directory. */
+  ownWritable?: readonly string[];
   /** Further hidden paths, for instance files with tokens. */
   hidden: readonly string[];
   /** `none`: only its own loopback. `host`: this machine's network with all its ports, Callboard's included. */
@@ -20,6 +22,7 @@ export interface MountLayout extends Pick<IsolationOptions, 'folder' | 'dataDir'
   emptied: readonly string[];
   readable: readonly string[];
   writable: readonly string[];
+  ownWritable: readonly string[];
   /** Files of the worktree that decide what git and Claude Code run: read-only. */
   kept: readonly string[];
   hiddenFolders: readonly string[];
@@ -44,8 +47,9 @@ export const bubblewrapArguments = (place: MountLayout): string[] => [
   ...over(['--tmpfs'], place.emptied),
   ...each('--ro-bind', place.readable),
   ...each('--bind', place.writable),
-  // Callboard's data directory, with only this worktree in it.
+  // Callboard's data directory, with only this worktree, and what the caller names, in it.
   ...['--tmpfs', place.dataDir],
+  ...each('--bind', place.ownWritable),
   ...['--bind', place.folder, place.folder],
   ...each('--ro-bind', place.kept),
   // Sockets in other folders, and the caller's hidden paths.

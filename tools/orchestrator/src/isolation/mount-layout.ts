@@ -19,6 +19,7 @@ export async function resolveLayout({ folder, dataDir, network, ...place }: Isol
   const emptied = await present(EMPTIED);
   const readable = await present(place.readable);
   const writable = await present(place.writable);
+  const ownWritable = await present(place.ownWritable ?? []);
   const shown = [...readable, ...writable];
   const sockets = (await listeningSockets()).filter(
     (path) => isWithin(path, shown) || !isWithin(path, [...emptied, own.dataDir, own.folder]),
@@ -30,6 +31,7 @@ export async function resolveLayout({ folder, dataDir, network, ...place }: Isol
     emptied,
     readable: [...(await present(NEEDED)).filter((path) => isWithin(path, emptied)), ...readable],
     writable,
+    ownWritable,
     kept: await present(KEPT.map((name) => join(own.folder, name))),
     hiddenFolders: hidden.filter((_, index) => isFolder[index]),
     hiddenFiles: hidden.filter((_, index) => !isFolder[index]),

@@ -9,6 +9,7 @@ import type {
 import { changeSession, noSession, openChange, saveChange } from '../domain/change-session.ts';
 import { queuedMessage } from '../domain/message-delivery.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
+import { returnToDrafts } from '../domain/review-comments.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { MessageRow } from '../store/records.ts';
@@ -34,6 +35,8 @@ export interface MessageQueue {
    *   resumed, and then nothing is stored
    */
   send(stageId: StageId, body: MessageBody, actor: string): Promise<SendMessageReply>;
+  /** Resolves if the session can take a message: call it before `sendTextIn`. @throws Rejection `claude_missing` */
+  requireResumable(stageId: StageId): Promise<void>;
   /** Sends a text that Callboard wrote as `append`, in the caller's transaction. @throws as `send` */
   sendTextIn(tx: Tx, stageId: StageId, text: string, actor: string): Promise<SendMessageReply>;
   /** Releases a held queue; an ended session is resumed for it. @throws Rejection `no_session`, `session_alarm` */
@@ -55,6 +58,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   }
 
   return {
+    requireResumable,
     async send(stageId, message, actor) {
       await requireResumable(stageId);
       const reply = await store.transact((tx) => send(tx, parts, { stageId, message, actor }));
@@ -89,6 +93,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
       store.transact(async (tx) => {
         const row = await requireQueued(tx, stageId, messageId);
         await tx.outbox.setVoid(row.id, 'removed by a person');
+        await returnToDrafts(tx, stageId, messageId);
         await tellQueue(tx, stageId);
         return queuedMessage(row);
       }),
@@ -121,8 +126,15 @@ async function send(
 /** Takes all rows out of the queue. @returns their texts */
 async function replaceAll(tx: Tx, { edges }: MessageQueueParts, stageId: StageId): Promise<string[]> {
   const rows = await tx.outbox.queueOf(stageId);
-  for (const row of rows) await keepReplaced(tx, edges, row);
+  for (const row of rows) await takeOut(tx, edges, row);
   return rows.map((row) => row.body.text);
+}
+
+/** Comments of a review are drafts again, which keeps what the message said; any other message is kept as it is. */
+async function takeOut(tx: Tx, edges: MessageQueueParts['edges'], row: MessageRow): Promise<void> {
+  const returned = await returnToDrafts(tx, row.stageId, row.wireId);
+  if (returned > 0 && row.body.sentAs === null) await tx.outbox.setVoid(row.id, 'replaced by a later message');
+  else await keepReplaced(tx, edges, row);
 }
 
 /** @returns whether the stage was done */

@@ -1,5 +1,13 @@
-import { isMidTurn, type MessageBody, MessageId, type SendMessageReply, type StageId } from '@callboard/contract';
+import {
+  isChecking,
+  isMidTurn,
+  type MessageBody,
+  MessageId,
+  type SendMessageReply,
+  type StageId,
+} from '@callboard/contract';
 import { saveChange } from '../domain/change-session.ts';
+import { stopCheck } from '../domain/checks.ts';
 import { deliver, makeUrgent, queuedMessage } from '../domain/message-delivery.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import type { Bell } from '../lib/bell.ts';
@@ -61,7 +69,8 @@ export async function sendRow(
   mode: MessageBody['mode'],
 ): Promise<SendMessageReply> {
   const { stageId } = change.record;
-  if (change.record.alarm !== null) {
+  const waitsForCheck = isChecking(change.record) && !(await overtakesCheck({ tx, change }, mode));
+  if (change.record.alarm !== null || waitsForCheck) {
     change.queueChanged = true;
     await saveChange(tx, change);
     return { status: 'queued', messageId: row.wireId };
@@ -74,6 +83,19 @@ export async function sendRow(
   await saveChange(tx, change); // delivers the next row if the session is idle
   tx.afterCommit(() => parts.outboxBell.ring(stageId));
   return { status: change.delivered.includes(row.id) ? 'sent' : 'queued', messageId: row.wireId };
+}
+
+/**
+ * While a check runs, Claude does not change what is checked: a message waits for the result, and goes on from there. One that is
+ * not to wait stops the check, which is due again after its turn.
+ */
+async function overtakesCheck({ tx, change }: Target, mode: MessageBody['mode']): Promise<boolean> {
+  if (mode !== 'now' && mode !== 'steer') return false;
+  await stopCheck(tx, change, 'It was stopped because a message was sent; it runs again after its turn.');
+  const hasProcess = change.record.launchId !== null;
+  change.record = { ...change.record, state: hasProcess ? 'idle' : 'ended' };
+  if (!hasProcess) await saveChange(tx, change); // resuming reads the session again
+  return true;
 }
 
 /** Delivers a row at once if its mode and the session's state say so; `saveChange` does the rest for an idle session. */

@@ -1,3 +1,4 @@
+import { isChecking } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { InitializedState } from '../claude/wire/control.ts';
 import { applyEvent } from '../domain/apply-agent-event.ts';
@@ -25,7 +26,7 @@ export async function recoverLostOutput(
   const { store, log } = parts;
   try {
     const record = await store.read.sessions.find(stageId);
-    if (record?.launchId !== launchId || record.state === 'idle') return; // it printed nothing
+    if (record?.launchId !== launchId || record.state === 'idle' || isChecking(record)) return; // it printed nothing
     if (since !== null) {
       await retryUntilStored(parts, (tx) => changeSession(tx, stageId, (change) => addGap(change, tx.now, since)));
     }

@@ -33,6 +33,11 @@ it('ends a spawned process that cannot be attached before it reports that the st
     store: { ...store, read: withFields(store.read, { launches: { ...store.read.launches, find } }) },
     ...{ edges, log: silent },
     ...{ dataDir: folder, env, outboxBell: createBell(), claude: known, initializeTimeoutMs: 60_000 },
+    setUp: {
+      run: async () => undefined,
+      stop: async () => false,
+      baseOf: async () => ({ base: null, fetch: false }),
+    },
     lowPriorityWork: { add: () => undefined, stir: () => undefined },
     sandbox: { forLaunch: async () => ({ ...SANDBOX_UNTRIED, isRefused: false }), refused: () => undefined },
     graces: { interruptMs: 100, endSessionMs: 100, signalMs: 1_000 },

@@ -3,6 +3,7 @@ import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { openSpoolOnly } from '../claude/launch/channel.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
+import { noteCheck } from '../domain/checks.ts';
 import { setCliGaps } from '../domain/cli-gaps.ts';
 import { acknowledgeDenial } from '../domain/denials.ts';
 import { beginPhase } from '../domain/pipeline.ts';
@@ -21,7 +22,7 @@ import {
   type RunningLookup,
   type SharedExecutorParts,
 } from './launch/launch-registry.ts';
-import { createLauncher, type Launcher } from './launch/launcher.ts';
+import { createLauncher, type Launcher, type StartOptions } from './launch/launcher.ts';
 import type { RunningLaunch } from './launch/running-launch.ts';
 import type { SpawnParts } from './launch/spawn-launch.ts';
 import { createProcessRequests, type ProcessRequests } from './process-requests.ts';
@@ -33,10 +34,11 @@ export interface SessionsParts extends SharedExecutorParts, Omit<SpawnParts, 'st
 /** All sessions, and the processes of those that have one. */
 export interface Sessions extends ProcessRequests {
   /**
-   * Starts the stage's process, or resumes its session. Resolves when the process is up.
-   * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `claude_too_old`, `disk_low`
+   * Starts the stage's process, or resumes its session. Resolves when the process is up, or when the
+   * set-up of its worktree begins; a set-up that fails is then shown by the session.
+   * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `claude_too_old`, `disk_low`, `setup_failed`, `settings_invalid`, `settings_not_agreed`
    */
-  start(stageId: StageId, actor: string | null): Promise<void>;
+  start(stageId: StageId, actor: string | null, options?: StartOptions): Promise<void>;
   /**
    * Begins a launch in the caller's transaction, to work on `message`. The process is spawned after the commit; the
    * session shows the outcome. False: the disk is nearly full, so the message waits for `resumeDeferredWork`.
@@ -60,8 +62,11 @@ export interface Sessions extends ProcessRequests {
   acknowledgeAlarm(stageId: StageId, actor: string): Promise<void>;
   /** Closes the denial of the last call for a person who took note of it. @throws Rejection `no_session`, `no_denial` */
   acknowledgeDenial(stageId: StageId, actor: string): Promise<void>;
-  /** Begins the next phase of a session at a gate. @throws Rejection `no_session`, `session_alarm`, `not_at_gate` */
-  advance(stageId: StageId): Promise<void>;
+  /**
+   * Begins the next phase of a session at a gate; at the gate of a check that did not pass, a person accepts the work as it is.
+   * @throws Rejection `no_session`, `session_alarm`, `not_at_gate`
+   */
+  advance(stageId: StageId, actor: string): Promise<void>;
   /** Ends the stage's process. @throws Rejection `no_session`, `not_running` */
   stop(stageId: StageId, reason: string): Promise<void>;
   /**
@@ -111,8 +116,9 @@ export function createSessions(parts: SessionsParts): Sessions {
     resumeWith: launcher.launchIn,
     beginAgain: launcher.beginAgain,
     resumeDeferredWork: () => resumeDeferredWork({ store, log, outboxBell, resumeWith: launcher.launchIn }),
-    advance: (stageId) => store.transact((tx) => advance(tx, parts, launcher, stageId)),
+    advance: (stageId, actor) => store.transact((tx) => advance(tx, parts, launcher, { stageId, actor })),
     async stop(stageId, reason) {
+      if (await parts.setUp.stop(stageId, reason)) return launcher.attached(stageId);
       await (await lookup.require(stageId)).stop(reason);
     },
     endIfIdle: endIdleSession,
@@ -202,14 +208,25 @@ function createRecovery(
   };
 }
 
-async function advance(tx: Tx, { outboxBell }: SessionsParts, { launchIn }: Launcher, stageId: StageId): Promise<void> {
+async function advance(
+  tx: Tx,
+  { outboxBell }: SessionsParts,
+  { launchIn }: Launcher,
+  { stageId, actor }: { stageId: StageId; actor: string },
+): Promise<void> {
   const change = await openChange(tx, stageId);
   requireNoAlarm(change.record);
-  const next = (await requireStage(tx, stageId)).pipeline[change.record.phaseIndex + 1];
-  if (!change.record.atGate || next === undefined) {
-    throw new Rejection('not_at_gate', `${stageId} does not wait at a gate, so it cannot be advanced.`);
+  const stage = await requireStage(tx, stageId);
+  const finished = stage.pipeline[change.record.phaseIndex];
+  const next = stage.pipeline[change.record.phaseIndex + 1];
+  const { check } = change.record;
+  const isChecked = check !== null && check.state !== 'passed';
+  if (!change.record.atGate || finished === undefined || (next === undefined && !isChecked)) {
+    throw new Rejection('not_at_gate', `${stageId} is not waiting to start a phase.`);
   }
-  await beginPhase(tx, change, next);
+  if (isChecked) noteCheck(tx, change, 'info', `${actor} accepted "${finished.name}" although its check did not pass.`);
+  change.record = { ...change.record, atGate: false };
+  if (next !== undefined) await beginPhase(tx, change, { stage, phase: next });
   await saveChange(tx, change);
   const [row] = change.record.launchId === null ? await tx.outbox.queueOf(stageId) : [];
   if (row === undefined) tx.afterCommit(() => outboxBell.ring(stageId));

@@ -22,10 +22,19 @@ export interface StageCompletionParts {
   log: Logger;
   worktrees: Pick<
     Worktrees,
-    'requireMergeable' | 'requireCommittable' | 'commit' | 'merge' | 'planMerge' | 'undoRefusal' | 'undoMerge'
+    | 'requireMergeable'
+    | 'requireCommittable'
+    | 'commit'
+    | 'merge'
+    | 'planMerge'
+    | 'undoRefusal'
+    | 'undoMerge'
+    | 'addNote'
   >;
   intents: MergeIntents;
   endings: StageEndings;
+  /** Returns the stage's receipt, for a note about its merge. */
+  receiptOf: (stageId: StageId) => Promise<string>;
   /** Ends the stage's process if it is idle. Returns false if it got work at the same moment. */
   endIfIdle: (stageId: StageId, reason: string) => Promise<boolean>;
 }
@@ -44,6 +53,11 @@ export interface StageCompletion {
   undo(stageId: StageId, actor: string): Promise<void>;
   /** Returns what completing would merge now, and whether the last completion can be taken back. Changes nothing. */
   preview(stageId: StageId, method?: MergeMethod): Promise<Completion>;
+  /**
+   * Marks a stage done whose pull request was merged on the code host. Ends an idle process first.
+   * @throws Rejection `stage_running` if it works at the moment; `session_alarm`
+   */
+  mergedElsewhere(stageId: StageId, merged: Merged, actor: string): Promise<void>;
   /** Stores what became of merges that a crash interrupted. Does not wait for those whose git still runs. */
   settleInterrupted(): Promise<void>;
   stop(): Promise<void>;
@@ -67,6 +81,15 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
       byStage(input.stageId, async () => {
         await settled(input.stageId);
         await complete(parts, { ...(await find(input.stageId)), input, actor });
+      }),
+
+    mergedElsewhere: (stageId, merged, actor) =>
+      byStage(stageId, async () => {
+        await settled(stageId);
+        const { stage } = await find(stageId);
+        if (stage.merged !== null) return;
+        await requireEnded(parts, stageId);
+        await endings.done(stageId, merged, actor);
       }),
 
     undo: (stageId, actor) =>
@@ -135,20 +158,35 @@ interface Order {
 }
 
 async function complete(parts: StageCompletionParts, order: Order): Promise<void> {
-  const { store, endIfIdle, endings } = parts;
   const { stage, input, actor } = order;
   const { stageId, merge = false } = input;
   requireOpen(stage, merge !== false);
   await requirePossible(parts, order);
+  await requireEnded(parts, stageId);
+  const merged = await bringIn(parts, order);
+  await parts.endings.done(stageId, merged, actor);
+  if (input.receipt === true && merged !== null) await addReceipt(parts, order, merged);
+}
+
+/** Adds the receipt to a merge. The merge is made and stored, so a note that fails is only logged. */
+async function addReceipt({ worktrees, receiptOf, log }: StageCompletionParts, order: Order, merged: Merged) {
+  const { stage, project } = order;
+  try {
+    await worktrees.addNote(project, merged.commit, await receiptOf(stage.id));
+  } catch (error) {
+    log.warn({ err: error, stageId: stage.id }, 'a receipt was not added to its merge');
+  }
+}
+
+/** Ends an idle process. Before the merge: a refusal after it would look as if nothing had happened. */
+async function requireEnded({ store, endIfIdle }: StageCompletionParts, stageId: StageId): Promise<void> {
   if ((await store.read.sessions.find(stageId))?.state === 'idle') {
     if (!(await endIfIdle(stageId, 'Ended because its stage was completed.'))) {
       const message = `${stageId} got work at the same moment, so it was not completed. Wait until it is idle, or stop it first.`;
       throw new Rejection('stage_running', message);
     }
   }
-  // Before the merge: a refusal after it would look as if nothing had happened.
   await requireCompletable(store.read, await requireStage(store.read, stageId));
-  await endings.done(stageId, await bringIn(parts, order), actor);
 }
 
 function requireOpen({ id, completedAt, merged }: Stage, merges: boolean): void {

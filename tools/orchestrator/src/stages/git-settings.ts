@@ -35,10 +35,7 @@ export function createGitSettings({ store, worktrees, repositories, log }: GitSe
       await repositories.settled(id);
       if (await repositories.agree(id, hash)) return requireProject(store.read, id);
       const advice = 'Review them again, then agree.';
-      throw new Rejection(
-        'git_settings_changed',
-        `The git settings of ${id} have changed since they were shown. ${advice}`,
-      );
+      throw new Rejection('git_settings_changed', `The git settings of ${id} have changed since you looked. ${advice}`);
     },
 
     async lookAtAll() {

@@ -1,11 +1,12 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type Project, type ProjectId, type Stage, StageId } from '@callboard/contract';
+import { type Phase, type Project, type ProjectId, type Stage, StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { expandHome } from '../lib/expand-home.ts';
 import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
+import { findPhases, type PipelineSource } from './find-phases.ts';
 import { parseStageFile, type StageFile } from './stage-file.ts';
 
 /** Unknown keys in a file's frontmatter. */
@@ -31,19 +32,23 @@ interface ImportParts {
   home: string;
   store: Store;
   worktrees: Pick<Worktrees, 'requireStartPoint'>;
+  /** The settings in force of new stages of a project. */
+  settingsOf: (projectId: ProjectId) => Promise<PipelineSource>;
 }
 
-export function createStageImports({ store, worktrees, home }: ImportParts): StageImports {
+export function createStageImports({ store, worktrees, home, settingsOf }: ImportParts): StageImports {
   return {
     async run(projectId, path) {
       const project = await requireProject(store.read, projectId);
       const files = await readStageFiles(resolve(project.path, expandHome(path, home)));
       await requireStartPoints({ store, worktrees }, project, files);
+      const phases = await phasesOf(files, () => settingsOf(projectId));
       return store.transact(async (tx) => {
         const known = new Map((await tx.stages.list()).map((stage) => [stage.id, stage]));
         requireSound(project, files, known);
         let created = 0;
-        for (const file of files) if (await save(tx, project, file, known.get(file.id))) created += 1;
+        for (const file of files)
+          if (await save(tx, project, { file, phases: phases.get(file) }, known.get(file.id))) created += 1;
         const ignored = files
           .filter(({ unknownKeys }) => unknownKeys.length > 0)
           .map((file) => ({ file: file.path, keys: file.unknownKeys }));
@@ -55,7 +60,7 @@ export function createStageImports({ store, worktrees, home }: ImportParts): Sta
 
 /** Checks what git must accept, except for stages that have been started: those keep their branch. */
 async function requireStartPoints(
-  { store, worktrees }: Omit<ImportParts, 'home'>,
+  { store, worktrees }: Pick<ImportParts, 'store' | 'worktrees'>,
   project: Project,
   files: readonly StageFile[],
 ): Promise<void> {
@@ -72,6 +77,25 @@ async function requireStartPoints(
   if (problems.length > 0) throw failed(problems);
 }
 
+/** Returns the phases of the pipelines that the files name. */
+async function phasesOf(
+  files: readonly StageFile[],
+  settings: () => Promise<PipelineSource>,
+): Promise<ReadonlyMap<StageFile, Phase[]>> {
+  const named = files.filter(({ pipeline }) => pipeline !== undefined);
+  if (named.length === 0) return new Map();
+  const source = await settings();
+  const problems: string[] = [];
+  const found = named.flatMap((file): [StageFile, Phase[]][] => {
+    const phases = findPhases(source, file.pipeline ?? '');
+    if (typeof phases !== 'string') return [[file, phases]];
+    problems.push(`${file.path}: pipeline: ${phases}`);
+    return [];
+  });
+  if (problems.length > 0) throw failed(problems);
+  return new Map(found);
+}
+
 async function readStageFiles(path: string): Promise<StageFile[]> {
   const problems: string[] = [];
   const stages: StageFile[] = [];
@@ -84,7 +108,7 @@ async function readStageFiles(path: string): Promise<StageFile[]> {
   if (problems.length > 0) throw failed(problems);
   if (stages.length === 0) {
     throw failed([
-      `No stage was found in ${path}. A stage is a Markdown file that begins with "---", its id and title, and "---".`,
+      `There is no stage in ${path}. A stage is a Markdown file that begins with its id and title between two "---" lines.`,
     ]);
   }
   return stages;
@@ -125,7 +149,7 @@ function requireSound(project: Project, files: readonly StageFile[], known: Read
   }
   if (problems.length > 0) throw failed(problems);
   const cycle = findCycle(files, known);
-  if (cycle !== null) throw failed([`These stages wait for each other: ${cycle.join(' -> ')}`]);
+  if (cycle !== null) throw failed([`These stages depend on each other in a circle: ${cycle.join(' -> ')}`]);
 }
 
 function findCycle(files: readonly StageFile[], known: ReadonlyMap<string, Stage>): string[] | null {
@@ -150,7 +174,12 @@ function findCycle(files: readonly StageFile[], known: ReadonlyMap<string, Stage
 }
 
 /** Saves a stage. Returns true if it is new. A stage that was started keeps its fields, except that it can become done. */
-async function save(tx: Tx, project: Project, file: StageFile, before: Stage | undefined): Promise<boolean> {
+async function save(
+  tx: Tx,
+  project: Project,
+  { file, phases }: { file: StageFile; phases: Phase[] | undefined },
+  before: Stage | undefined,
+): Promise<boolean> {
   const fields = {
     title: file.title,
     prompt: file.prompt,
@@ -162,7 +191,9 @@ async function save(tx: Tx, project: Project, file: StageFile, before: Stage | u
     base: file.base ?? before?.base ?? null,
     branch: file.branch ?? before?.branch ?? null,
     group: file.group ?? before?.group ?? null,
+    finish: file.finish ?? before?.finish ?? null,
     autoStart: file.autoStart ?? before?.autoStart ?? false,
+    pipeline: phases ?? before?.pipeline ?? [],
     source: file.path,
     updatedAt: tx.now,
   };
@@ -175,10 +206,12 @@ async function save(tx: Tx, project: Project, file: StageFile, before: Stage | u
       attachments: [],
       held: false,
       sandbox: null,
-      pipeline: [],
       completedAt: file.isDone ? tx.now : null,
       merged: null,
+      pullRequest: null,
+      finishing: null,
       worktree: null,
+      setup: null,
       createdAt: tx.now,
     };
     await tx.stages.insert(stage);

@@ -41,7 +41,7 @@ it.each([
   ['~/nothing', 'unknown_folder', /no folder/],
   ['~/letter.txt', 'unknown_folder', /a file/],
   ['~ada/code', 'bad_request', /another account/],
-  ['code', 'bad_request', /full path/],
+  ['code', 'bad_request', /absolute path/],
   ['/proc/self', 'folder_unreadable', /not listed/],
   ['~/callboard-data', 'folder_unreadable', /not listed/],
 ])('refuses %s, and says why', async (path, code, message) => {

@@ -25,12 +25,11 @@ const NOT_LISTED = ['/proc', '/sys', '/dev'];
 export async function listFolders({ home, dataDir }: FolderParts, given?: string): Promise<FolderList> {
   const wanted = given === undefined ? await existingFolder(home) : expandHome(given, home);
   if (!isAbsolute(wanted) || wanted.includes('\0'))
-    throw new Rejection('bad_request', `${given} is not a full path. Begin it with / or ~.`);
+    throw new Rejection('bad_request', `${given} is not an absolute path. Start it with / or ~.`);
   const path = await realpath(wanted).catch((error: unknown) => Promise.reject(refusal(error, wanted)));
   const isOff = (folder: string) =>
     [...NOT_LISTED, dataDir].some((off) => folder === off || folder.startsWith(`${off}${sep}`));
-  if (isOff(path))
-    throw new Rejection('folder_unreadable', `${path} is not listed: it holds no repositories of yours.`);
+  if (isOff(path)) throw new Rejection('folder_unreadable', `${path} is a system folder, which is not listed.`);
   if (!(await stat(path)).isDirectory()) throw new Rejection('unknown_folder', `${path} is a file, not a folder.`);
   const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) =>
     Promise.reject(refusal(error, path)),
@@ -76,7 +75,7 @@ function refusal(error: unknown, path: string): unknown {
       return new Rejection('unknown_folder', `There is no folder ${path}.`);
     case 'EACCES':
     case 'EPERM':
-      return new Rejection('folder_unreadable', `Callboard’s account may not read ${path}.`);
+      return new Rejection('folder_unreadable', `Callboard is not allowed to read ${path}.`);
     default:
       return error;
   }

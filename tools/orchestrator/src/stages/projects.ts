@@ -59,6 +59,7 @@ export function createProjects({ store, worktrees, ...places }: ProjectsParts): 
             settings: ProjectSettings.parse({ sandbox: true, ...defined(settings) }),
             gitSettings: NOTHING_TO_AGREE,
             trust: NOTHING_TO_TRUST,
+            file: null,
           }),
           created: true,
         };

@@ -18,6 +18,8 @@ export interface StageRemovalParts {
   stages: Stages;
   worktrees: Worktrees;
   trash: Pick<Trash, 'keep'>;
+  /** Ends what runs in the worktree, and cleans it up. */
+  cleanUp: (stageId: StageId) => Promise<void>;
 }
 
 const NO_WORKTREE: Removal = {
@@ -30,7 +32,7 @@ const NO_WORKTREE: Removal = {
   branch: null,
 };
 
-export function createStageRemoval({ store, stages, worktrees, trash }: StageRemovalParts): StageRemoval {
+export function createStageRemoval({ store, stages, worktrees, trash, cleanUp }: StageRemovalParts): StageRemoval {
   return {
     async plan(stageId) {
       const stage = await requireStage(store.read, stageId);
@@ -44,6 +46,7 @@ export function createStageRemoval({ store, stages, worktrees, trash }: StageRem
       const stage = await stages.requireRemovable(stageId);
       const project = await store.read.projects.find(stage.projectId);
       const { worktree } = stage;
+      await cleanUp(stageId);
       const mayBegin = async () => void (await stages.requireRemovable(stageId));
       const removed =
         worktree === null || project === null

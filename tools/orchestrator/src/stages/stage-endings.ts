@@ -21,7 +21,13 @@ export interface StageEndings {
 
 const short = (commit: string): string => commit.slice(0, 7);
 
-export function createStageEndings({ store }: { store: Store }): StageEndings {
+export interface StageEndingsParts {
+  store: Store;
+  /** Called when a stage is done that was not before. */
+  onDone?: (stageId: StageId) => void;
+}
+
+export function createStageEndings({ store, onDone = () => undefined }: StageEndingsParts): StageEndings {
   return {
     async done(stageId, merged, actor) {
       const isDone = await store.transact(async (tx) => {
@@ -33,6 +39,7 @@ export function createStageEndings({ store }: { store: Store }): StageEndings {
         const worktree = withMerge(stage.worktree, kept);
         // A message has started it again meanwhile.
         const isDone = (await tx.sessions.find(stageId))?.launchId == null;
+        if (isDone && stage.completedAt === null) tx.afterCommit(() => onDone(stageId));
         if (isDone) await save(tx, { ...stage, worktree, merged: kept, completedAt: stage.completedAt ?? tx.now });
         else if (worktree !== stage.worktree) await save(tx, { ...stage, worktree });
         return isDone;
@@ -57,9 +64,10 @@ export function createStageEndings({ store }: { store: Store }): StageEndings {
   };
 }
 
-/** Records a squash or a rebase, which git cannot tell from the branch's history. */
+/** Records a squash or a rebase, which git cannot tell from the branch's history; a pull request may have been either. */
 function withMerge(worktree: Worktree | null, merged: StageMerge | null): Worktree | null {
-  if (worktree === null || merged === null || merged.method === 'merge') return worktree;
+  if (worktree === null || merged === null) return worktree;
+  if (merged.method === 'merge' && merged.pullRequest === null) return worktree;
   return { ...worktree, merges: [...(worktree.merges ?? []), merged] };
 }
 
@@ -81,16 +89,15 @@ const DID: Readonly<Record<MergeMethod, string>> = { merge: 'merged', squash: 's
 
 const counted = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;
 
-async function addMergeNotice(
-  tx: Tx,
-  stageId: StageId,
-  { method, branch, commits, into, commit, previous }: Omit<StageMerge, 'at'>,
-  actor: string,
-): Promise<void> {
+async function addMergeNotice(tx: Tx, stageId: StageId, merged: Omit<StageMerge, 'at'>, actor: string): Promise<void> {
+  const { method, branch, commits, into, commit, previous, pullRequest } = merged;
+  const ofHost = `Pull request #${pullRequest} was merged into ${into} on ${actor}: ${short(commit)}.`;
   const text =
-    previous === null
-      ? `${into} already had ${branch} (${counted(commits, 'commit')}) at ${short(commit)}.`
-      : `${actor} ${DID[method]} ${branch} (${counted(commits, 'commit')}) ${method === 'rebase' ? 'onto' : 'into'} ${into}: ${short(commit)}.`;
+    pullRequest !== null
+      ? ofHost
+      : previous === null
+        ? `${into} already had ${branch} (${counted(commits, 'commit')}) at ${short(commit)}.`
+        : `${actor} ${DID[method]} ${branch} (${counted(commits, 'commit')}) ${method === 'rebase' ? 'onto' : 'into'} ${into}: ${short(commit)}.`;
   await addTo(tx, stageId, 'merged', text);
 }
 

@@ -40,7 +40,9 @@ const Frontmatter = z.looseObject({
   base: text(NewStage.shape.base).optional(),
   branch: text(NewStage.shape.branch).optional(),
   group: text(NewStage.shape.group).optional(),
+  finish: NewStage.shape.finish,
   auto_start: NewStage.shape.autoStart,
+  pipeline: text(z.string().trim().min(1, 'is empty')).optional(),
 });
 
 /** A stage, as described by its file. */
@@ -59,7 +61,10 @@ export interface StageFile {
   base: NewStage['base'];
   branch: NewStage['branch'];
   group: NewStage['group'];
+  finish: NewStage['finish'];
   autoStart: boolean | undefined;
+  /** The name of one of the project's pipelines. */
+  pipeline: string | undefined;
   /** Unknown keys in its frontmatter. */
   unknownKeys: string[];
 }
@@ -79,7 +84,7 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
   const prompt = (match[2] ?? '').trim();
   if (prompt === '') return { problem: `${path}: the body, which is the stage's prompt, is empty` };
   const { id, title, depends_on, priority, status, permission_mode, auto_start } = parsed.data;
-  const { model, effort, base, branch, group } = parsed.data;
+  const { model, effort, base, branch, group, finish, pipeline } = parsed.data;
   return {
     stage: {
       path,
@@ -90,7 +95,7 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
       priority,
       isDone: status === 'Complete' || status === 'Skipped',
       permissionMode: permission_mode,
-      ...{ model, effort, base, branch, group },
+      ...{ model, effort, base, branch, group, finish, pipeline },
       autoStart: auto_start,
       unknownKeys: Object.keys(parsed.data).filter((key) => !(key in Frontmatter.shape)),
     },

@@ -1,9 +1,11 @@
 import {
   type Attachment,
+  isChecking,
   type NewStage,
   Phase,
   type ProjectId,
   type Stage,
+  type StageDefaults,
   StageId,
   type StagePatch,
 } from '@callboard/contract';
@@ -43,6 +45,8 @@ export interface Stages {
 interface StagesParts {
   store: Store;
   worktrees: Pick<Worktrees, 'requireStartPoint'>;
+  /** What new stages of a project begin with. @throws Rejection `unknown_project` */
+  defaultsOf?: (projectId: ProjectId) => Promise<StageDefaults>;
 }
 
 /** What the first start uses and nothing changes afterwards. */
@@ -51,7 +55,7 @@ const KEPT_ONCE_STARTED = [
   ...(['permissionMode', 'effort', 'base', 'branch'] as const),
 ];
 
-export function createStages({ store, worktrees }: StagesParts): Stages {
+export function createStages({ store, worktrees, defaultsOf = async () => ({}) }: StagesParts): Stages {
   async function save(tx: Tx, stage: Stage): Promise<Stage> {
     await tx.stages.update(stage);
     await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage } });
@@ -68,11 +72,12 @@ export function createStages({ store, worktrees }: StagesParts): Stages {
   return {
     async create(wanted) {
       await requireStart(wanted.projectId, null, wanted);
+      const defaults = await defaultsOf(wanted.projectId);
       return store.transact(async (tx) => {
         await requireProject(tx, wanted.projectId);
         await requireDependencies(tx, wanted.dependsOn ?? []);
         const id = await unusedId(tx);
-        const made = newStage(wanted, id, tx.now);
+        const made = { ...newStage(wanted, id, tx.now), ...chosenOf(wanted, defaults) };
         const files = planAttachments(tx, made, { keep: [], more: wanted.attachments ?? [] });
         const stage = { ...made, attachments: files.files };
         await tx.stages.insert(stage);
@@ -142,6 +147,13 @@ async function changeAttachments(
   return change.files;
 }
 
+/** Returns what the person chose, or else the project's defaults. */
+const chosenOf = (wanted: NewStage, { mode, model, effort }: StageDefaults) => ({
+  permissionMode: wanted.permissionMode ?? mode ?? 'default',
+  model: wanted.model === undefined ? (model ?? null) : wanted.model,
+  effort: wanted.effort === undefined ? (effort ?? null) : wanted.effort,
+});
+
 /** Returns a stage that has not been started, with defaults for omitted fields. */
 const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
   id,
@@ -162,10 +174,14 @@ const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
   autoStart: wanted.autoStart ?? false,
   held: wanted.held ?? false,
   pipeline: (wanted.pipeline ?? []).map((phase) => Phase.parse(phase)),
+  finish: wanted.finish ?? null,
   source: null,
   completedAt: null,
   merged: null,
+  pullRequest: null,
+  finishing: null,
   worktree: null,
+  setup: null,
   createdAt: now,
   updatedAt: now,
 });
@@ -184,6 +200,9 @@ export async function requireCompletable(tx: Tables, { id }: Stage): Promise<voi
 
 async function requireNoProcess(tx: Tables, stageId: StageId): Promise<void> {
   const session = await tx.sessions.find(stageId);
+  if (session !== null && isChecking(session)) {
+    throw new Rejection('stage_running', `A check of ${stageId} is running. Stop it, or wait for its result.`);
+  }
   if (session !== null && session.launchId !== null) {
     throw new Rejection('stage_running', `${stageId} has a running session (${session.state}). Stop it first.`);
   }

@@ -2,10 +2,12 @@ import {
   AlarmCode,
   Attachment,
   BackgroundTask,
+  CheckRun,
   type LaunchId,
   type MessageId,
   OpenDenial,
   type PageKey,
+  ReviewComment,
   SessionSummary,
   StageId,
   StageMerge,
@@ -43,6 +45,8 @@ export const SessionRecord = SessionSummary.extend({
    * process died, so the next one is asked.
    */
   costCounted: z.number().nullable().default(null),
+  /** A turn of the phase has ended well, and the pipeline has not followed it yet. */
+  turnToFollow: z.boolean().default(false),
   /** The state of the newest launch; `failed`: its process could not be started. */
   launchState: z.enum(['starting', 'live', 'ended', 'failed']),
   /** How many content blocks of each recent model message were printed. The keys are those of the stream events. */
@@ -99,6 +103,27 @@ export const MergeIntent = z.object({
 });
 export type MergeIntent = z.infer<typeof MergeIntent>;
 
+/** A stored comment on a stage's changes. `state` and `isMine` follow from it. */
+export const CommentRecord = ReviewComment.omit({ state: true, isMine: true }).extend({
+  /** Where it was written; it is followed from there, so that lines that come back are found again. */
+  origin: ReviewComment.pick({ line: true, endLine: true, version: true }),
+});
+export type CommentRecord = z.infer<typeof CommentRecord>;
+
+/** The files of a worktree when a turn had ended, before the next one began. */
+export interface TurnMark {
+  /** When the turn ended. */
+  at: string;
+  tree: string;
+}
+
+/** A check with what its message to Claude needs. */
+export const CheckRecord = CheckRun.extend({
+  /** The end of its output, as plain text. */
+  output: z.string(),
+});
+export type CheckRecord = z.infer<typeof CheckRecord>;
+
 /** The parts of settings files that a person agreed to: in a project, or in the user's own settings. */
 export const AgreedSettings = z.object({
   /** Everything a repository switched on, newest last: branches may differ. */
@@ -114,6 +139,8 @@ export const AgreedSettings = z.object({
     .default([]),
   /** Rules and folders that the person allowed in a terminal, each as `rule:...` or `directory:...`. */
   personal: z.array(z.string()).default([]),
+  /** What `callboard.yaml` may run, on whatever branch. */
+  commands: z.array(z.string()).default([]),
   /** From before Callboard asked for trust: the first check agrees to all current settings, or to the personal part. */
   adopt: z.enum(['all', 'personal']).nullable().default(null),
 });

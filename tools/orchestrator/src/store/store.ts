@@ -1,8 +1,10 @@
 import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callboard/contract';
+import type { ChecksTable, PhaseRunsTable } from './ports/check-tables.ts';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
 import type { PeopleTable } from './ports/people-table.ts';
 import type { AgreedTable, CapabilitiesTable, ProjectsTable, RulesTable } from './ports/project-tables.ts';
 import type { RequestsTable } from './ports/requests-table.ts';
+import type { CommentsTable, TurnMarksTable, ViewedTable } from './ports/review-tables.ts';
 import type { LaunchesTable, OutboxTable, SessionsTable, TranscriptTable } from './ports/session-tables.ts';
 import type {
   AttachmentsTable,
@@ -11,6 +13,7 @@ import type {
   MergeIntentsTable,
   StagesTable,
 } from './ports/stage-tables.ts';
+import type { PortRangesTable, WorktreeCommandsTable } from './ports/worktree-tables.ts';
 import type { OutboxRow } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
 
@@ -22,6 +25,8 @@ export interface Tables {
   readonly projects: ProjectsTable;
   readonly stages: StagesTable;
   readonly mergeIntents: MergeIntentsTable;
+  readonly checks: ChecksTable;
+  readonly phaseRuns: PhaseRunsTable;
   readonly sessions: SessionsTable;
   readonly launches: LaunchesTable;
   readonly outbox: OutboxTable;
@@ -35,6 +40,11 @@ export interface Tables {
   readonly capabilities: CapabilitiesTable;
   readonly logins: LoginsTable;
   readonly people: PeopleTable;
+  readonly worktreeCommands: WorktreeCommandsTable;
+  readonly portRanges: PortRangesTable;
+  readonly comments: CommentsTable;
+  readonly viewed: ViewedTable;
+  readonly turnMarks: TurnMarksTable;
   readonly clock: ClockTable;
 }
 

@@ -66,6 +66,7 @@ const NAMES: Readonly<Record<TrustKind, readonly [one: string, several: string]>
   rule: ['allow rule', 'allow rules'],
   mode: ['mode', 'modes'],
   directory: ['folder', 'folders'],
+  command: ['command', 'commands'],
   other: ['other setting', 'other settings'],
 };
 

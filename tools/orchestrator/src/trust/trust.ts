@@ -1,4 +1,4 @@
-import type { Project, ProjectId, ProjectTrust, StageId, Worktree } from '@callboard/contract';
+import type { Project, ProjectFile, ProjectId, ProjectTrust, StageId, Worktree } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { forEachAtOnce } from '../lib/at-once.ts';
 import { AppError, Rejection } from '../lib/errors.ts';
@@ -14,14 +14,16 @@ import {
   itemKey,
   type SettingsSources,
 } from './changes-since-launch.ts';
-import { contentOf, itemsOf, type TrustContent } from './content.ts';
+import { contentOf, itemsOf } from './content.ts';
 import { type LaunchTrust, launchTrust } from './launch-trust.ts';
 import type { Found } from './settings-items.ts';
-import { isTrusted, personalKey, type ReviewedSettings, viewOf } from './trust-view.ts';
+import { commandKey, isTrusted, personalKey, type ReviewedSettings, viewOf } from './trust-view.ts';
 import { userItems, userRules } from './user-items.ts';
 
 export interface TrustParts extends SettingsSources {
   log: Logger;
+  /** Reads Callboard's own file in the repository; with a worktree, in the commit it began at. */
+  fileOf: (project: Project, worktree: Worktree | null) => Promise<{ file: ProjectFile | null; items: Found[] }>;
 }
 
 /** Which of a repository's own settings people agreed to, and what a launch gets because of that. */
@@ -48,7 +50,13 @@ export interface Trust extends ChangesSinceLaunch {
 
 interface Inspected extends ReviewedSettings {
   settings: RepositorySettings;
+  file: ProjectFile | null;
 }
+
+const CHANGED = 'The settings have changed since you looked, so nothing was trusted. Review them again.';
+
+/** How many commands of one repository stay agreed, on all its branches. */
+const MAX_COMMANDS = 1_000;
 
 /** How many states of a repository, on its branches, stay agreed. */
 const MAX_CONTENTS = 100;
@@ -56,7 +64,7 @@ const MAX_CONTENTS = 100;
 /** Each inspection takes several calls of git. */
 const INSPECTIONS_AT_ONCE = 4;
 
-const NOTHING_AGREED: AgreedSettings = { contents: [], personal: [], adopt: null };
+const NOTHING_AGREED: AgreedSettings = { contents: [], personal: [], commands: [], adopt: null };
 
 export function createTrust(parts: TrustParts): Trust {
   const { store, log } = parts;
@@ -69,11 +77,11 @@ export function createTrust(parts: TrustParts): Trust {
       await adopt(projectId, inspected);
       inspected = await inspect(project, null);
     }
-    const trust = viewOf(inspected);
-    if (JSON.stringify(trust) === JSON.stringify(project.trust)) return project;
+    const state = { trust: viewOf(inspected), file: inspected.file };
+    if (JSON.stringify(state) === JSON.stringify({ trust: project.trust, file: project.file })) return project;
     return store.transact(async (tx) => {
       const found = await tx.projects.find(projectId);
-      const updated = { ...(found ?? project), trust };
+      const updated = { ...(found ?? project), ...state };
       if (found === null) return updated;
       await tx.projects.save(updated);
       await tx.emit({ type: 'project-updated', data: { projectId, project: updated } });
@@ -85,7 +93,8 @@ export function createTrust(parts: TrustParts): Trust {
     store.transact(async (tx) => {
       const personal = content.personal.map(personalKey);
       await tx.agreed.save(projectId, { ...agreed, personal, adopt: null });
-      if (agreed.adopt === 'all' && content.hash !== '') await saveAgreement(tx, projectId, content, null);
+      if (agreed.adopt === 'all' && content.hash !== '')
+        await saveAgreement(tx, projectId, { content, ofFile: [] }, null);
     });
 
   return {
@@ -108,13 +117,9 @@ export function createTrust(parts: TrustParts): Trust {
     },
     async agree(projectId, hash, by) {
       const inspected = await find(await requireProject(store.read, projectId), hash);
-      if (inspected === null) {
-        const message =
-          'The settings have changed since you looked, so nothing was agreed to. Look at them again, then decide.';
-        throw new Rejection('trust_changed', message);
-      }
+      if (inspected === null) throw new Rejection('trust_changed', CHANGED);
       await store.transact(async (tx) => {
-        await saveAgreement(tx, projectId, inspected.content, by);
+        await saveAgreement(tx, projectId, inspected, by);
         if ((await tx.agreed.find('user')) !== null)
           await addPersonal(tx, 'user', inspected.newOfUser.map(personalKey));
       });
@@ -140,7 +145,7 @@ export function createTrust(parts: TrustParts): Trust {
 }
 
 /** Reads settings from disk beside what was agreed to. */
-function createInspection({ store, worktrees, env }: TrustParts) {
+function createInspection({ store, worktrees, env, fileOf }: TrustParts) {
   async function newOfUser(): Promise<Found[]> {
     const known = await store.read.agreed.find('user');
     if (known === null) return [];
@@ -152,7 +157,8 @@ function createInspection({ store, worktrees, env }: TrustParts) {
     const settings = await worktrees.settings(project, worktree);
     const content = await contentOf(settings);
     const agreed = (await store.read.agreed.find(project.id)) ?? NOTHING_AGREED;
-    return { settings, content, agreed, newOfUser: await newOfUser() };
+    const { file, items: ofFile } = await fileOf(project, worktree);
+    return { settings, content, agreed, newOfUser: await newOfUser(), file, ofFile };
   }
 
   /** Finds the settings with this hash: the repository first, then the worktrees of its stages, whose branches may differ. */
@@ -196,7 +202,12 @@ async function agreeToUser({ store, env }: TrustParts): Promise<void> {
   });
 }
 
-async function saveAgreement(tx: Tx, projectId: ProjectId, content: TrustContent, by: string | null): Promise<void> {
+async function saveAgreement(
+  tx: Tx,
+  projectId: ProjectId,
+  { content, ofFile }: Pick<Inspected, 'content' | 'ofFile'>,
+  by: string | null,
+): Promise<void> {
   const agreed = (await tx.agreed.find(projectId)) ?? NOTHING_AGREED;
   const fingerprints = content.items.map(({ fingerprint }) => fingerprint);
   const others = agreed.contents.filter(({ hash }) => hash !== content.hash);
@@ -204,7 +215,9 @@ async function saveAgreement(tx: Tx, projectId: ProjectId, content: TrustContent
     content.hash === ''
       ? agreed.contents
       : [...others, { hash: content.hash, fingerprints, by, at: tx.now }].slice(-MAX_CONTENTS);
-  await tx.agreed.save(projectId, { ...agreed, adopt: null, contents, personal: content.personal.map(personalKey) });
+  const commands = [...new Set([...agreed.commands, ...ofFile.map(commandKey)])].slice(-MAX_COMMANDS);
+  const personal = content.personal.map(personalKey);
+  await tx.agreed.save(projectId, { ...agreed, adopt: null, contents, personal, commands });
 }
 
 async function addPersonal(tx: Tx, scope: ProjectId | 'user', keys: readonly string[]): Promise<void> {

@@ -1,12 +1,14 @@
-import { resolve } from 'node:path';
-import type { ChangeCounts, DiffQuery, FileDiff, StageDiff, Worktree } from '@callboard/contract';
+import type { DiffQuery, FileDiff, StageDiff, Worktree } from '@callboard/contract';
 import { OperationalError, Rejection } from '../lib/errors.ts';
+import { branchCommits, endsOfCommit } from './branch-commits.ts';
+import { describeWorktree } from './describe-worktree.ts';
 import { filePatch } from './file-patch.ts';
+import { generatedOf } from './generated-files.ts';
 import type { Git } from './git/git.ts';
-import { type ObjectStore, withObjectsOnlyGit } from './git/objects-only-git.ts';
+import { withObjectsOnlyGit } from './git/objects-only-git.ts';
 import { isIn, newestMerge } from './recorded-merges.ts';
 import { takeSnapshot } from './snapshot.ts';
-import { type TreeChange, treeChanges } from './tree-changes.ts';
+import { type TreeChange, treeChanges, versionOf } from './tree-changes.ts';
 
 /** A stage's worktree, and the main checkout that its branch would be merged into. */
 export interface DiffPlace {
@@ -14,54 +16,40 @@ export interface DiffPlace {
   checkout: string;
 }
 
-type Ends = Omit<StageDiff, 'files'>;
+type Ends = Omit<StageDiff, 'files' | 'commits'>;
 
 /**
- * Returns a worktree's changes: commits, uncommitted changes and new files together, from two trees alone. With a `path`,
- * returns that file with its patch. Stages nothing.
+ * Returns a worktree's changes: commits, uncommitted changes and new files together, from two trees alone; or those of one
+ * commit. With a `path`, returns that file with its patch. Stages nothing.
  * @throws OperationalError `worktree_failed`; Rejection `head_moved` if the requested trees no longer exist
  */
-export async function diffOf(git: Git, place: DiffPlace, { path, base, tree }: DiffQuery = {}): Promise<StageDiff> {
+export async function diffOf(git: Git, place: DiffPlace, query: DiffQuery = {}): Promise<StageDiff> {
+  const { path, context = 'hunks' } = query;
   const about = await describeWorktree(git, place.worktree);
+  const commit = query.range === undefined || query.range === 'turn' ? null : query.range;
+  const { base, tree } = commit === null ? query : await endsOfCommit(git, place.worktree, commit);
+  const isAll = path === undefined && base === undefined && tree === undefined;
   const now = await endsOf(git, place, about, tree);
   const ends = { ...now, base: base ?? now.base };
+  const commits = isAll ? await branchCommits(git, place.worktree, ends) : [];
   return withObjectsOnlyGit(git, about, async (plain) => {
     const changes = await treeChanges(plain, ends.base, ends.tree);
     if (changes === null) throw unknownEnds(ends, tree !== undefined || base !== undefined);
-    if (path === undefined) return { ...ends, files: changes.map(withoutIds) };
+    if (path === undefined) {
+      const generated = await generatedOf(git, place.worktree.path, now.base, changes);
+      return { ...ends, commits, files: changes.map((change) => toFile(change, generated)) };
+    }
     const files: FileDiff[] = [];
     for (const change of changes.filter((one) => one.path === path))
-      files.push({ ...withoutIds(change), patch: await filePatch(plain, change) });
-    return { ...ends, files };
+      files.push({ ...toFile(change), patch: await filePatch(plain, change, context) });
+    return { ...ends, commits, files };
   });
-}
-
-/** Counts a worktree's changes. Stages nothing. @throws OperationalError `worktree_failed` */
-export async function countsOf(git: Git, place: DiffPlace): Promise<ChangeCounts> {
-  const { files } = await diffOf(git, place);
-  return {
-    files: files.length,
-    additions: files.reduce((sum, file) => sum + file.additions, 0),
-    deletions: files.reduce((sum, file) => sum + file.deletions, 0),
-  };
 }
 
 /** Returns the branch's newest commit, or the worktree's if the branch is gone. @throws OperationalError `worktree_failed` */
 export async function headOf(git: Git, { path, branch }: Worktree): Promise<string> {
   const own = await git.try(path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
   return own.failed ? git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']) : own.stdout.trim();
-}
-
-/** Reads a worktree's object store, index and head in one call of git; the head is `HEAD` if the branch is gone. */
-async function describeWorktree(
-  git: Git,
-  { path, branch }: Worktree,
-): Promise<ObjectStore & { head: string; index: string }> {
-  const ask = ['rev-parse', '--show-object-format', '--git-path', 'objects', '--git-path', 'index'];
-  const own = await git.try(path, [...ask, `refs/heads/${branch}^{commit}`]);
-  const told = own.failed ? await git.must(path, [...ask, 'HEAD^{commit}']) : own.stdout.trimEnd();
-  const [format = '', objects = '', index = '', head = ''] = told.split('\n');
-  return { format, objects: resolve(path, objects), index: resolve(path, index), head };
 }
 
 async function endsOf(
@@ -72,7 +60,7 @@ async function endsOf(
 ): Promise<Ends> {
   const { path, branch } = worktree;
   const taken = tree === undefined ? await takeSnapshot(git, path, index) : { tree, unread: [] };
-  return { base: await baseOf(git, worktree, checkout, head), branch, head, ...taken };
+  return { base: await baseOf(git, worktree, checkout, head), branch, head, since: null, ...taken };
 }
 
 /**
@@ -90,8 +78,9 @@ async function baseOf(git: Git, worktree: Worktree, checkout: string, head: stri
   return merged !== null && (await isIn(git, checkout, found, merged.head)) ? merged.head : found;
 }
 
-function withoutIds({ oldId, newId, ...file }: TreeChange): FileDiff {
-  return { ...file, version: `${oldId?.slice(0, 16) ?? ''}..${newId?.slice(0, 16) ?? ''}` };
+function toFile({ oldId, newId, ...file }: TreeChange, generated: ReadonlySet<string> = new Set()): FileDiff {
+  const version = `${versionOf(oldId)}..${versionOf(newId)}`;
+  return { ...file, version, isGenerated: generated.has(file.path) };
 }
 
 function unknownEnds({ base, tree }: Ends, wasAsked: boolean): Error {

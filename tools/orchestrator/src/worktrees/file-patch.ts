@@ -6,14 +6,21 @@ import type { TreeChange } from './tree-changes.ts';
 
 /** A longer diff of one file is not shown, only its counts. */
 const LONGEST_PATCH = 400_000;
+/** With the whole file around the changes: a person asked for it. */
+const LONGEST_WHOLE = 2_000_000;
 
-const DIFF = ['diff', '--no-color', '--no-ext-diff', '--no-textconv', '--unified=3'];
+const DIFF = ['diff', '--no-color', '--no-ext-diff', '--no-textconv'];
+const AROUND = { hunks: '--unified=3', whole: '--unified=1000000' } as const;
 
 /**
  * Returns the hunks between a file's two contents, from the contents alone. A submodule's content is the line that git writes
  * for it. Null for binary content and for changes that are too long to read.
  */
-export async function filePatch(plain: ObjectsOnlyGit, change: TreeChange): Promise<string | null> {
+export async function filePatch(
+  plain: ObjectsOnlyGit,
+  change: TreeChange,
+  context: keyof typeof AROUND = 'hunks',
+): Promise<string | null> {
   if (change.oldId === change.newId) return '';
   if (change.isBinary && !(await isSmall(plain, change))) return null;
   const before = await contentId(plain, change.oldMode, change.oldId);
@@ -21,8 +28,8 @@ export async function filePatch(plain: ObjectsOnlyGit, change: TreeChange): Prom
   const file = join(plain.folder, 'patch');
   const asText = change.isBinary ? ['--text'] : [];
   // Into a file: the output would be decoded as UTF-8, and contents may be in any encoding.
-  await must(plain, [...DIFF, ...asText, `--output=${file}`, before, after]);
-  if ((await stat(file)).size > LONGEST_PATCH) return null;
+  await must(plain, [...DIFF, AROUND[context], ...asText, `--output=${file}`, before, after]);
+  if ((await stat(file)).size > (context === 'whole' ? LONGEST_WHOLE : LONGEST_PATCH)) return null;
   const bytes = await readFile(file);
   const hunks = bytes.subarray(Math.max(0, bytes.indexOf('\n@@ ') + 1));
   if (change.isBinary && !isText(hunks)) return null;
@@ -79,7 +86,7 @@ const SEQUENCES = [
 const BEYOND_ASCII = new RegExp(`((?:${SEQUENCES.join('|')})+)|([\\x80-\\xff])`, 'g');
 
 /** Decodes bytes; a byte that is not UTF-8 becomes a lone surrogate with its value, so that different contents look different. */
-const textOf = (bytes: Buffer): string =>
+export const textOf = (bytes: Buffer): string =>
   bytes
     .toString('latin1')
     .replace(BEYOND_ASCII, (_, whole: string | undefined, stray: string) =>

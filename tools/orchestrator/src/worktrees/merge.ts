@@ -86,7 +86,10 @@ export async function mergeInto(
   const made = method === 'merge' ? null : await makeCommit(git, path, mergeable, { ...order, method });
   const undo = await createRestorePoint(git, path, made ?? head);
   const options = [...(await identityOptions(git, path)), ...(await mergeOptionOverrides(git, path, into))];
-  const planned: Merged = { method, commit: made ?? head, into, branch, head, previous, commits, files };
+  const planned: Merged = {
+    ...{ method, commit: made ?? head, into, branch, head, previous, commits, files },
+    pullRequest: null,
+  };
   const marker = await mayBegin?.(planned);
   const how =
     made === null ? ['--no-ff', '-m', `Merge branch '${branch}' into ${into}`, head] : ['--ff-only', '--quiet', made];
@@ -109,7 +112,7 @@ async function failedMerge(
     // A fast-forward that git refuses has changed nothing.
     const now = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${into}`]);
     if (now.stdout.trim() !== previous)
-      return refused(`${into} has moved on at the same moment. Nothing was merged. Try again.`);
+      return refused(`${into} changed at the same moment. Nothing was merged. Try again.`);
   }
   const conflicts = await git.try(project.path, ['diff', '--name-only', '--diff-filter=U']);
   const left = await undo(merged.wasKilled);
@@ -172,7 +175,7 @@ async function mergedBefore(
   const { branch, base } = worktree;
   const counts = await countMissing(git, path, { previous: base, commit: head });
   if (counts.commits === 0) return null;
-  const known = { into, branch, head, previous: null, ...counts };
+  const known = { into, branch, head, previous: null, pullRequest: null, ...counts };
   if (await isIn(git, path, head, previous)) return { ...known, method: 'merge', commit: head };
   const earlier = await newestMerge(git, path, worktree, { into: previous, head });
   if (earlier !== null) return { ...known, method: earlier.method, commit: earlier.commit };

@@ -63,11 +63,14 @@ interface Entry {
 
 const LINK = '120000';
 
-/** Returns the files of a checkout's current commit. @param git runs git in the checkout; only reads objects */
-export function headTree(git: (args: readonly string[]) => Promise<GitResult>): RepositoryTree {
+/**
+ * Returns the files of a commit, by default the current one of a checkout.
+ * @param git runs git in the checkout; only reads objects
+ */
+export function headTree(git: (args: readonly string[]) => Promise<GitResult>, revision = 'HEAD'): RepositoryTree {
   /** Runs `ls-tree` on a path; with a trailing slash, on the contents of the folder. */
   async function rows(path: string): Promise<{ mode: string; type: string; object: string; path: string }[]> {
-    const { failed, stdout } = await git(['ls-tree', '-z', 'HEAD', '--', path]);
+    const { failed, stdout } = await git(['ls-tree', '-z', revision, '--', path]);
     if (failed) return [];
     return stdout.split('\0').flatMap((row) => {
       const match = /^(\d+) (\w+) ([0-9a-f]+)\t(.*)$/s.exec(row);

@@ -1,5 +1,6 @@
 import { access, chmod, lstat, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { countOf } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { createGitLab } from '../../test/support/repository.ts';
 import { sampleProject, stageId } from '../../test/support/test-store.ts';
@@ -33,7 +34,7 @@ it('leaves mount points of a sandbox out of diffs, counts, suggestions and snaps
   await writeFile(join(worktree.path, '.profile'), 'a person wrote this\n');
   const diff = await worktrees.diff(project, worktree);
   expect(diff.files.map((file) => file.path).toSorted()).toEqual(['.profile', 'work.txt']);
-  const counts = await worktrees.countChanges(project, worktree, AbortSignal.timeout(30_000));
+  const counts = countOf(await worktrees.diff(project, worktree, {}, AbortSignal.timeout(30_000)));
   expect(counts).toMatchObject({ files: 2 });
   expect(await worktrees.suggestFiles(worktree, '.bashrc')).toEqual([]);
 });

@@ -12,7 +12,7 @@ export type StartPoint = Pick<Stage, 'base' | 'branch'>;
 export async function requireStartPoint(git: Git, { path }: Pick<Project, 'path'>, wanted: StartPoint): Promise<void> {
   const { base, branch } = wanted;
   if (base !== null && (await commitAt(git, path, base)) === null) {
-    const advice = 'Choose one that "git branch --all" or "git log" shows there; fetch it first if it is elsewhere.';
+    const advice = 'Choose one that "git branch --all" or "git log" lists; fetch it first if needed.';
     throw new Rejection('unknown_base', `The repository has no branch, tag or commit "${base}". ${advice}`);
   }
   if (branch === null) return;
@@ -31,7 +31,7 @@ export async function startCommit(git: Git, { path }: Pick<Project, 'path'>, bas
   if (base === null) return git.must(path, ['rev-parse', 'HEAD']);
   const commit = await commitAt(git, path, base);
   if (commit !== null) return commit;
-  const message = `The repository no longer has "${base}", which the stage was to begin at. Edit the stage and choose another base, then start it.`;
+  const message = `The repository no longer has "${base}", which the stage starts from. Edit the stage and choose another base, then start it.`;
   throw new OperationalError('worktree_failed', message);
 }
 

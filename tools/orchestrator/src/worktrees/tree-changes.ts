@@ -2,10 +2,13 @@ import type { FileDiff } from '@callboard/contract';
 import type { ObjectsOnlyGit } from './git/objects-only-git.ts';
 
 /** A file that differs between two trees, with the ids of its contents; null if it does not exist there. */
-export interface TreeChange extends Omit<FileDiff, 'version'> {
+export interface TreeChange extends Omit<FileDiff, 'version' | 'isGenerated'> {
   oldId: string | null;
   newId: string | null;
 }
+
+/** Returns the name of a content in the version of a file; empty if there is none. */
+export const versionOf = (id: string | null): string => id?.slice(0, 16) ?? '';
 
 /** Names are quoted, so that every byte arrives; renames are detected by our own rules, and submodules are never ignored. */
 const DIFF_TREE = [

@@ -1,5 +1,6 @@
 import { access, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { countOf } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
 import { failingHook } from '../../test/support/git-that-dies.ts';
 import { createGitLab } from '../../test/support/repository.ts';
@@ -307,7 +308,7 @@ it('counts what was changed since the base, staged or not, committed or not, and
   const { worktrees, project, git } = await setUp();
   const worktree = await worktrees.ensure(project, STAGE, null);
   const file = (name: string) => join(worktree.path, name);
-  expect(await worktrees.countChanges(project, worktree, never)).toEqual({ files: 0, additions: 0, deletions: 0 });
+  expect(countOf(await worktrees.diff(project, worktree, {}, never))).toEqual({ files: 0, additions: 0, deletions: 0 });
   await writeFile(file('committed.txt'), 'one\ntwo\n');
   await git(worktree.path, 'add', '.');
   await git(worktree.path, 'commit', '--quiet', '--no-gpg-sign', '-m', 'More');
@@ -316,7 +317,7 @@ it('counts what was changed since the base, staged or not, committed or not, and
   await writeFile(file('new.txt'), 'four\n');
   await rm(file('README.md'));
   const status = await git(worktree.path, 'status', '--porcelain');
-  const counts = await worktrees.countChanges(project, worktree, never);
+  const counts = countOf(await worktrees.diff(project, worktree, {}, never));
   expect(counts).toMatchObject({ files: 4, additions: 4 });
   expect(counts.deletions).toBeGreaterThan(0);
   const { files } = await worktrees.diff(project, worktree);

@@ -2,7 +2,6 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
   BranchList,
-  ChangeCounts,
   CommitOrder,
   DiffQuery,
   GitSettingItem,
@@ -21,13 +20,16 @@ import { pathExists } from '../lib/path-exists.ts';
 import { LOCAL, MCP } from '../lib/settings-files.ts';
 import { commitWorktree, requireCommittable } from './commit-worktree.ts';
 import { type MergeIdea, planMerge, undoRefusal } from './completion.ts';
-import { countsOf, diffOf } from './diff.ts';
+import { type Contents, withContents } from './contents.ts';
+import { diffOf } from './diff.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
 import { createFileSuggestions } from './file-suggestions.ts';
 import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
 import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
+import { type BaseWish, newestBase } from './newest-base.ts';
+import { type Publishing, publishing } from './publishing.ts';
 import { planRemoval, type RemovalOrder, type Removed, removeWorktree } from './remove-worktree.ts';
 import {
   foldersAbove,
@@ -60,7 +62,7 @@ export interface EnsureOptions {
 }
 
 /** One worktree and branch for each stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
-export interface Worktrees {
+export interface Worktrees extends Publishing {
   /**
    * Returns the top folder of the repository that contains `path`.
    * @throws Rejection `not_a_repository`, `no_commits`
@@ -75,17 +77,20 @@ export interface Worktrees {
    * @throws OperationalError `worktree_failed`
    */
   ensure(project: Project, stageId: StageId, recorded: Worktree | null, options?: EnsureOptions): Promise<Worktree>;
+  /** Returns the revision at which a new stage begins, after a fetch if that is wished. @throws OperationalError `fetch_failed` */
+  newestBase(project: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null>;
   /** Resolves if a stage may begin like this. @throws Rejection `unknown_base`, `bad_branch`, `branch_taken` */
   requireStartPoint(project: Pick<Project, 'path'>, start: StartPoint): Promise<void>;
   /** Lists the branches of the repository. @throws OperationalError `worktree_failed` */
   branches(project: Pick<Project, 'path'>): Promise<BranchList>;
   /**
    * Returns what a merge would change, and uncommitted changes; with a path, that file with its patch.
-   * @throws OperationalError `worktree_failed`; Rejection `head_moved` if a requested tree no longer exists
+   * @throws OperationalError `worktree_failed`, also when the signal aborts; Rejection `head_moved` if a requested tree or
+   *   commit no longer exists
    */
-  diff(project: Project, worktree: Worktree, query?: DiffQuery): Promise<StageDiff>;
-  /** Counts these changes. @throws OperationalError `worktree_failed`, also when the signal aborts */
-  countChanges(project: Project, worktree: Worktree, signal: AbortSignal): Promise<ChangeCounts>;
+  diff(project: Project, worktree: Worktree, query?: DiffQuery, signal?: AbortSignal): Promise<StageDiff>;
+  /** Opens the contents of files, for as long as `use` runs. @throws OperationalError `worktree_failed` */
+  withContents<T>(worktree: Worktree, use: (contents: Contents) => Promise<T>): Promise<T>;
   /**
    * Returns at most twenty paths in a worktree or the main checkout that match the query, best first, without files that git
    * ignores. The list may be five seconds old. @throws OperationalError `worktree_failed`
@@ -128,6 +133,8 @@ export interface Worktrees {
   isUndone(project: Project, merge: StageMerge): Promise<boolean>;
   /** Reads the settings files that Claude Code would read in a worktree; null: in a new one from the main checkout's commit. */
   settings(project: Pick<Project, 'id' | 'path'>, worktree: Worktree | null): Promise<RepositorySettings>;
+  /** Returns the text of a file in a commit; null if there is no such file or commit. Runs nothing of the repository. */
+  fileAt(project: Pick<Project, 'path'>, revision: string, path: string): Promise<string | null>;
   /** Reads only the settings files. */
   settingsFiles(project: Pick<Project, 'path'>, worktree: Worktree): Promise<SettingsFile[]>;
   /** Returns the paths of these files, whether they exist or not. */
@@ -170,7 +177,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
           const message = `${path} is a bare repository: it has no files to work on. Clone it, and add the clone.`;
           throw new Rejection('not_a_repository', message);
         }
-        const advice = 'Run "git init" there and make a first commit, or choose another folder.';
+        const advice = `Choose another folder, or make a repository: \`cd '${path.replaceAll("'", "'\\''")}' && git init && git commit --allow-empty -m "First commit"\``;
         throw new Rejection('not_a_repository', `${path} is not a git repository. ${advice}`);
       }
       const root = await realpath(top.stdout.trim());
@@ -185,13 +192,16 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
 
     ensure: (project, stageId, recorded, { start = { base: null, branch: null }, tell = () => undefined } = {}) =>
       makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, start, tell })),
+    newestBase: (project, wish) => makings(project.path, () => newestBase(git, project, wish)),
     requireStartPoint: (project, start) => requireStartPoint(git, project, start),
     branches: (project) => branchesOf(git, project),
 
-    diff: (project, worktree, query) => diffOf(git, { worktree, checkout: project.path }, query),
-    countChanges: (project, worktree, signal) => countsOf(git.until(signal), { worktree, checkout: project.path }),
+    diff: (project, worktree, query, signal) =>
+      diffOf(signal === undefined ? git : git.until(signal), { worktree, checkout: project.path }, query),
+    withContents: (worktree, use) => withContents(git, worktree, use),
     suggestFiles: ({ path }, query) => suggestFiles(path, query),
     ...finishing(git),
+    ...publishing(git),
 
     gitSettings: (project) => git.inspect(project.path),
     settingsFiles: (project, worktree) => settingsFiles(worktree.path, project.path),
@@ -208,6 +218,11 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
         above: foldersAbove(worktree?.path ?? join(root, 'worktrees', project.id, 'stage'), root),
       });
     },
+
+    fileAt: async (project, revision, path) =>
+      revision.startsWith('-')
+        ? null
+        : headTree((args) => runGit(project.path, args, objectsOnly), revision).read(path),
 
     clearSandbox: async (project, worktree, isLast) => {
       if (await pathExists(worktree.path)) await removePlaceholders(git, worktree.path);

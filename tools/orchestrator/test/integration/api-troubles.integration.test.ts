@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createKit } from '../support/kit.ts';
 
 it.each([
-  ['a refused login', { error: { status: 401, times: 1 } }, /refuses the login \(401\).*attempt 1/],
+  ['a refused login', { error: { status: 401, times: 1 } }, /rejected the login \(401\).*attempt 1/],
   [
     'a rate limit',
     { error: { status: 429, times: 1, retryAfterSeconds: 1 } },

@@ -134,7 +134,7 @@ it('denies a call that is too large to show, tells Claude why, and continues', a
   await turns(kit, stageId, 1);
   const transcript = await kit.client.transcript(stageId);
   const result = transcript.find(({ kind }) => kind === 'tool-result');
-  expect(result).toMatchObject({ isError: true, text: expect.stringContaining('too large to be shown to a person') });
+  expect(result).toMatchObject({ isError: true, text: expect.stringContaining('too large to show to a person') });
   expect(transcript.flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []))).toEqual(['too-large']);
   expect(await kit.client.command('get_pending', {})).toMatchObject({ pending: [] });
   await kit.client.state(stageId, 'idle');

@@ -187,9 +187,9 @@ it('names the parts of an import that it ignores, and refuses aliases that expan
   const { client, repo } = await createKit({ isEmulated: true });
   const file = join(repo, 'stages', '1.md');
   await mkdir(join(repo, 'stages'));
-  await writeFile(file, '---\nid: STAGE-7\ntitle: A\npipeline: [Build]\n---\nBody\n');
+  await writeFile(file, '---\nid: STAGE-7\ntitle: A\nlabels: [Build]\n---\nBody\n');
   const done = await client.command('import_stages', { projectId: 'shop', path: 'stages' });
-  expect(done.ignored).toEqual([{ file, keys: ['pipeline'] }]);
+  expect(done.ignored).toEqual([{ file, keys: ['labels'] }]);
   const lines = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
   for (const [n, name] of ['b', 'c', 'd', 'e', 'f'].entries()) {
     const above = String.fromCharCode(97 + n);

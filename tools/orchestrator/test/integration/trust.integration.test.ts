@@ -204,7 +204,7 @@ it('agrees to exactly what the person reviewed', async () => {
   const stale = kit.client.command('trust_project', { projectId: 'shop', hash });
   await expect(stale).rejects.toMatchObject({
     code: 'trust_changed',
-    message: expect.stringContaining('nothing was agreed to'),
+    message: expect.stringContaining('nothing was trusted'),
   });
   await finish(kit);
   expect(await marks.left()).toEqual([]);

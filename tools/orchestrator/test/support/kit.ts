@@ -7,6 +7,7 @@ import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
 import { createRepository } from '../../../../test-support/git.ts';
+import { knowClaude } from '../../../../test-support/known-claude.ts';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/processes/marked-processes.ts';
@@ -69,6 +70,10 @@ export interface KitOptions {
   diskReserveMb?: number;
   attentionAfterMinutes?: number;
   claudePath?: string;
+  /** A folder with programs that come before those of the machine. */
+  programs?: string;
+  /** Prepares the repository before the orchestrator starts, so that its git settings are agreed to. */
+  before?: (repo: string) => Promise<void>;
   /** Starts without an API key, so that `claude` is not logged in. */
   isLoggedOut?: boolean;
 }
@@ -80,7 +85,9 @@ async function prepare(given: KitOptions) {
   const model = await startScriptedModel();
   onTestFinished(() => model.close());
   await mkdir(join(folder, 'tmp'));
-  const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
+  await given.before?.(repo);
+  const own = given.programs === undefined ? '' : `${given.programs}:`;
+  const path = `${own}${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
   const key: Record<string, string> = given.isLoggedOut ? { ANTHROPIC_API_KEY: '' } : {};
   const env = { ...claudeEnvironment(model.url, join(folder, 'home'), path), ...key, TMPDIR: join(folder, 'tmp') };
   const config: OrchestratorConfig = {
@@ -96,6 +103,7 @@ async function prepare(given: KitOptions) {
     repos: [repo],
     tokenSha256: null,
   };
+  if (config.claudePath === REAL_CLAUDE) await knowClaude(config.dataDir);
   return { folder, repo, model, env, config, dataDir: config.dataDir };
 }
 

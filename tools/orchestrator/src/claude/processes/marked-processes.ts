@@ -8,21 +8,31 @@ export const LAUNCH_MARKER = 'CB_LAUNCH';
  * Living processes by the launch whose marker they carry, as far as we may read them. Needs `/proc`; without it none are
  * found. Concurrent callers share one run, since all of `/proc` is read for it.
  */
-export const findMarkedProcesses: () => Promise<ReadonlyMap<string, readonly number[]>> = shareRuns(readAll);
+export const findMarkedProcesses: () => Promise<ReadonlyMap<string, readonly number[]>> = shareRuns(() =>
+  readAll(LAUNCH_MARKER),
+);
 
-async function readAll(): Promise<ReadonlyMap<string, readonly number[]>> {
+/** The variable that marks what the project runs in a worktree, by the id of the run. */
+export const COMMAND_MARKER = 'CB_COMMAND';
+
+/** As `findMarkedProcesses`, by the run of a command in a worktree. */
+export const findCommandProcesses: () => Promise<ReadonlyMap<string, readonly number[]>> = shareRuns(() =>
+  readAll(COMMAND_MARKER),
+);
+
+async function readAll(name: string): Promise<ReadonlyMap<string, readonly number[]>> {
   const found = new Map<string, readonly number[]>();
   for (const pid of await listPids()) {
-    const launch = await markerOf(pid);
-    if (launch !== null) found.set(launch, [...(found.get(launch) ?? []), pid]);
+    const marker = await markerOf(pid, name);
+    if (marker !== null) found.set(marker, [...(found.get(marker) ?? []), pid]);
   }
   return found;
 }
 
-/** Null for a process without a marker, that is gone, or that belongs to another user. */
-async function markerOf(pid: number): Promise<string | null> {
-  const marker = (await environmentOf(pid))?.find((entry) => entry.startsWith(`${LAUNCH_MARKER}=`));
-  return marker === undefined ? null : marker.slice(LAUNCH_MARKER.length + 1);
+/** Null for a process without such a marker, that is gone, or that belongs to another user. */
+async function markerOf(pid: number, name: string): Promise<string | null> {
+  const marker = (await environmentOf(pid))?.find((entry) => entry.startsWith(`${name}=`));
+  return marker === undefined ? null : marker.slice(name.length + 1);
 }
 
 /** Whether a living process has this variable, as `NAME=value`, as far as we may read them. Needs `/proc`; without it none has. */

@@ -78,5 +78,5 @@ export function flagsIn(help: string): ReadonlySet<string> | null {
 /** Why sessions cannot start with this version, for a person to read; null if they can. An unknown version is accepted. */
 export function tooOld({ path, version }: Pick<ClaudeProgram, 'path' | 'version'>): string | null {
   if (version === null || compareVersions(version, OLDEST_CLAUDE) >= 0) return null;
-  return `Claude Code ${version} (${path}) is too old: Callboard needs ${OLDEST_CLAUDE} or newer. Run "claude update" or "npm install -g @anthropic-ai/claude-code", then start the stage again.`;
+  return `Claude Code ${version} (${path}) is too old: Callboard needs ${OLDEST_CLAUDE} or newer. Run \`claude update\` or \`npm install -g @anthropic-ai/claude-code\`, then start the stage again.`;
 }

@@ -14,7 +14,7 @@ export async function findClaude(configured: string | null, userPath: string | u
     if (await isExecutable(configured)) return configured;
     throw new OperationalError(
       'claude_missing',
-      `There is no program at ${configured}; give --claude the path of the claude program.`,
+      `There is no program at ${configured}. Pass the path of the claude program with --claude.`,
     );
   }
   const onPath = (userPath ?? '')
@@ -24,7 +24,7 @@ export async function findClaude(configured: string | null, userPath: string | u
   for (const candidate of [...onPath, ...bundled()]) if (await isExecutable(candidate)) return candidate;
   throw new OperationalError(
     'claude_missing',
-    'Claude Code was not found. Install it (npm install -g @anthropic-ai/claude-code), or give --claude the path of the claude program.',
+    'Claude Code was not found. Install it (npm install -g @anthropic-ai/claude-code), or pass the path of the claude program with --claude.',
   );
 }
 

@@ -31,7 +31,7 @@ export function adviceFor(wanted: Advice, system: System): string {
       return 'Start Callboard as an ordinary user.';
     case 'look':
       return system.isMac
-        ? 'The sandbox is part of macOS; find out what keeps `sandbox-exec` from running.'
+        ? 'The sandbox is part of macOS. Check why `sandbox-exec` does not run.'
         : 'Run `callboard doctor` for details.';
     default:
       return wanted satisfies never;

@@ -21,6 +21,10 @@ const CACHES: Readonly<Record<string, string>> = {
   CCACHE_DIR: 'ccache',
 };
 
+/** Returns the variables that move caches into this folder. */
+export const cacheVariables = (folder: string): Record<string, string> =>
+  Object.fromEntries(Object.entries(CACHES).map(([name, below]) => [name, join(folder, below)]));
+
 /** Keeps git from maintenance: nothing inside may write the configuration, or the reflogs of other worktrees. */
 const GIT = { 'gc.auto': '0', 'maintenance.auto': 'false' };
 
@@ -45,7 +49,7 @@ export interface SandboxEnvironment {
 export const sandboxScript = (dataDir: string, stageId: string): string => join(dataDir, 'sandbox', `${stageId}.sh`);
 
 /** The folder of a project's caches. */
-const sandboxCaches = (dataDir: string, projectId: string): string => join(dataDir, 'caches', projectId);
+export const sandboxCaches = (dataDir: string, projectId: string): string => join(dataDir, 'caches', projectId);
 
 /**
  * Writes the script that Claude Code (2.1.330) sources before every Bash command. Its variables apply only inside the
@@ -68,7 +72,7 @@ export async function prepareSandboxEnvironment(parts: SandboxEnvironmentParts):
 /** Shell text that bash and zsh understand. */
 function scriptFor({ worktree, stageId, env }: SandboxEnvironmentParts, caches: string): string {
   const { CLAUDE_ENV_FILE: own } = env;
-  const moved = Object.entries(CACHES).map(([name, folder]) => `  export ${name}=${quoted(join(caches, folder))}`);
+  const moved = Object.entries(cacheVariables(caches)).map(([name, path]) => `  export ${name}=${quoted(path)}`);
   const git = Object.entries(GIT).map(([key, value]) => `  callboard_git ${key} ${value}`);
   return `${own === undefined ? '' : `[ -r ${quoted(own)} ] && . ${quoted(own)}`}
 if [ -n "\${SANDBOX_RUNTIME:-}" ]; then

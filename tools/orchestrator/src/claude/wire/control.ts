@@ -126,7 +126,7 @@ export const ContextUsageReply = z.object({
   response: z.object({ totalTokens: z.number(), maxTokens: z.number(), percentage: z.number() }),
 });
 
-/** The reply to `get_task_output`: the last 8 KiB. */
+/** The reply to `get_task_output`: the last 8 kB. */
 export const TaskOutputReply = z.object({
   response: z.object({ output: text, total_bytes: z.number().catch(0), truncated: z.boolean().catch(false) }),
 });

@@ -1,21 +1,29 @@
 import { boardCounts, type LoopDelay } from '@callboard/contract';
 import type { People } from '../../approvals/people.ts';
 import type { BoardViews } from '../../views/board-views.ts';
+import type { SearchViews } from '../../views/search-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
 export interface BoardParts {
   views: BoardViews;
+  searchViews: SearchViews;
   people: Pick<People, 'find'>;
   loopDelay: () => LoopDelay;
 }
 
-type BoardCommands = 'get_board' | 'get_counts' | 'get_events' | 'watch';
+type BoardCommands = 'get_board' | 'get_counts' | 'get_events' | 'search' | 'watch';
 
-export const boardCommands = ({ views, people, loopDelay }: BoardParts): Pick<CommandHandlers, BoardCommands> => ({
+export const boardCommands = ({
+  views,
+  searchViews,
+  people,
+  loopDelay,
+}: BoardParts): Pick<CommandHandlers, BoardCommands> => ({
   // The person is read last, so that nothing up to `seq` is missing.
   get_board: async (_, { actor }) => ({ ...(await views.board()), me: await people.find(actor.name) }),
   get_counts: async () => ({ counts: boardCounts(await views.board()), loopDelay: loopDelay() }),
   get_events: views.events,
+  search: searchViews.search,
   watch: async ({ stageIds }, { watch }) => {
     watch(stageIds);
     return {};

@@ -1,4 +1,5 @@
 import type { CommandInput, CommandReply, SessionView, StageId } from '@callboard/contract';
+import type { Checks } from '../../checks/checks.ts';
 import type { LeftoverProcesses } from '../../sessions/launch/leftover-processes.ts';
 import type { SessionControls } from '../../sessions/session-controls.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
@@ -12,6 +13,7 @@ export interface SessionParts {
   views: BoardViews;
   sessions: Sessions;
   controls: SessionControls;
+  checks: Pick<Checks, 'stopOf'>;
   leftovers: LeftoverProcesses;
   /** What Claude Code offers a stage. */
   capabilities: (of: CommandInput<'get_capabilities'>) => Promise<CommandReply<'get_capabilities'>>;
@@ -36,7 +38,7 @@ type SessionCommands =
   | 'set_model';
 
 export function sessionCommands(parts: SessionParts): Pick<CommandHandlers, SessionCommands> {
-  const { store, views, sessions, controls, leftovers, capabilities } = parts;
+  const { store, views, sessions, controls, leftovers, capabilities, checks } = parts;
   const view = async (stageId: StageId): Promise<{ session: SessionView }> => ({
     session: await views.session(stageId),
   });
@@ -49,7 +51,8 @@ export function sessionCommands(parts: SessionParts): Pick<CommandHandlers, Sess
       return { blocks: sessions.liveText(stageId) };
     },
     interrupt: async ({ stageId }, { actor }) => {
-      await sessions.interrupt(stageId, `Interrupted by ${actor.name}.`);
+      if (!(await checks.stopOf(stageId, actor.name)))
+        await sessions.interrupt(stageId, `Interrupted by ${actor.name}.`);
       return view(stageId);
     },
     acknowledge_alarm: async ({ stageId }, { actor }) => {

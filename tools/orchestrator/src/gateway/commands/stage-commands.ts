@@ -1,4 +1,6 @@
 import type { StageId, StageView } from '@callboard/contract';
+import type { Checks } from '../../checks/checks.ts';
+import { Rejection } from '../../lib/errors.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
 import type { StageCompletion } from '../../stages/complete-stage.ts';
 import type { StageRemoval } from '../../stages/remove-stage.ts';
@@ -8,6 +10,7 @@ import { requireStage } from '../../store/require.ts';
 import type { Store } from '../../store/store.ts';
 import type { Trash } from '../../trash/trash.ts';
 import type { BoardViews } from '../../views/board-views.ts';
+import type { SetUp } from '../../worktree-commands/set-up.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
 export interface StageParts {
@@ -18,7 +21,9 @@ export interface StageParts {
   removal: StageRemoval;
   files: WorktreeFiles;
   sessions: Sessions;
+  checks: Checks;
   trash: Trash;
+  setUp: Pick<SetUp, 'skip'>;
 }
 
 type StageCommands =
@@ -35,13 +40,18 @@ type StageCommands =
   | 'start_stage'
   | 'advance_stage'
   | 'stop_stage'
+  | 'get_checks'
+  | 'get_phases'
+  | 'run_check'
+  | 'stop_check'
+  | 'send_check'
   | 'reopen_stage'
   | 'get_completion'
   | 'complete_stage'
   | 'undo_completion';
 
 export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCommands> {
-  const { store, views, stages, completion, removal, files, sessions, trash } = parts;
+  const { store, views, stages, completion, removal, files, sessions, trash, setUp, checks } = parts;
   const card = async (stageId: StageId): Promise<{ stage: StageView }> => ({ stage: await views.stage(stageId) });
   return {
     create_stage: async (input) => card((await stages.create(input)).id),
@@ -57,20 +67,25 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
     restore_trash: ({ trashId, folder }) => trash.restore(trashId, folder),
     get_diff: async ({ stageId, ...query }) => ({ diff: await files.diff(stageId, query) }),
     suggest_files: async ({ stageId, query = '' }) => ({ files: await files.suggest(stageId, query) }),
-    start_stage: async ({ stageId }, { actor }) => {
-      await sessions.start(stageId, actor.name);
+    start_stage: async ({ stageId, withoutSetup = false, withoutFetch = false }, { actor }) => {
+      if (withoutSetup) await setUp.skip(stageId);
+      await sessions.start(stageId, actor.name, { withoutFetch });
       return card(stageId);
     },
-    advance_stage: async ({ stageId }) => {
+    advance_stage: async ({ stageId }, { actor }) => {
       await requireStage(store.read, stageId);
-      await sessions.advance(stageId);
+      await sessions.advance(stageId, actor.name);
       return card(stageId);
     },
     stop_stage: async ({ stageId }, { actor }) => {
       await requireStage(store.read, stageId);
-      await sessions.stop(stageId, `Stopped by ${actor.name}.`);
+      const wasChecking =
+        (await store.read.sessions.find(stageId)) !== null && (await checks.stopOf(stageId, actor.name));
+      const hasProcess = (await store.read.sessions.find(stageId))?.launchId != null;
+      if (hasProcess || !wasChecking) await sessions.stop(stageId, `Stopped by ${actor.name}.`);
       return card(stageId);
     },
+    ...checkCommands(parts, card),
     reopen_stage: async ({ stageId }, { actor }) => {
       await stages.reopen(stageId, actor.name);
       return card(stageId);
@@ -86,3 +101,24 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
     },
   };
 }
+
+type Card = (stageId: StageId) => Promise<{ stage: StageView }>;
+type CheckCommand = 'get_checks' | 'get_phases' | 'run_check' | 'stop_check' | 'send_check';
+
+const checkCommands = ({ checks }: StageParts, card: Card): Pick<CommandHandlers, CheckCommand> => ({
+  get_checks: async ({ stageId }) => ({ checks: await checks.list(stageId) }),
+  get_phases: async ({ stageId }) => ({ phases: await checks.phases(stageId) }),
+  run_check: async ({ stageId }, { actor }) => {
+    await checks.runAgain(stageId, actor.name);
+    return card(stageId);
+  },
+  stop_check: async ({ stageId }, { actor }) => {
+    if (!(await checks.stopOf(stageId, actor.name)))
+      throw new Rejection('no_check', `No check of ${stageId} is running, so there is nothing to stop.`);
+    return card(stageId);
+  },
+  send_check: async ({ stageId }, { actor }) => {
+    await checks.sendAgain(stageId, actor.name);
+    return card(stageId);
+  },
+});

@@ -214,4 +214,4 @@ function unreadableText(error: unknown, isOfEarlierBoot: boolean): string {
 }
 
 const LOST_IN_A_POWER_CUT =
-  'The machine lost power or was reset before the last output of Claude Code was on disk: the last second before that may be missing here. Look at the changes in the worktree, then send a message to continue.';
+  'The machine lost power or was reset before Claude Code’s last output was on disk: the last second may be missing here. Look at the changes in the worktree, then send a message to continue.';

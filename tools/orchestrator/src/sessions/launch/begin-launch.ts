@@ -4,6 +4,7 @@ import { saveChange } from '../../domain/change-session.ts';
 import { firstMessage } from '../../domain/first-message.ts';
 import { deliver, makeUrgent } from '../../domain/message-delivery.ts';
 import { newSession } from '../../domain/new-session.ts';
+import { noteFirstPhase } from '../../domain/pipeline.ts';
 import { addNotice, type SessionChange } from '../../domain/session-change.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { type MessageRow, textMessage } from '../../store/records.ts';
@@ -23,6 +24,8 @@ export interface BegunLaunch {
   model: string | null;
   effort: string | null;
   rules: PermissionRule[];
+  /** A new worktree begins at what the repository has, although a fetch is wished. */
+  withoutFetch?: boolean;
 }
 
 export interface BeginParts {
@@ -123,6 +126,7 @@ async function giveWork(
     if (!isFirst && !wasCutOff) return; // it comes up idle, ready for a message
     const id = tx.newId();
     const row = { id, stageId: stage.id, launchId: null, wireId: edges.newWireId(), actor, createdAt: tx.now };
+    if (isFirst) await noteFirstPhase(tx, stage);
     await tx.outbox.insert({ ...row, body: isFirst ? await firstMessage(tx, stage) : textMessage(CONTINUE_MESSAGE) });
   }
   // A person asked the session to continue, so the first row goes even if the queue is held.

@@ -1,4 +1,4 @@
-import type { StageId } from '@callboard/contract';
+import type { StageId, TurnOutcome } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { changeSession } from '../../domain/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
@@ -19,10 +19,16 @@ export interface LauncherParts extends SpawnParts {
   edges: Edges;
 }
 
+/** How a person wants a stage to start. */
+export interface StartOptions {
+  /** A new worktree begins at what the repository has. */
+  withoutFetch?: boolean;
+}
+
 /** Begins launches and spawns their processes. */
 export interface Launcher {
   /** As `Sessions.start`. */
-  start(stageId: StageId, actor: string | null): Promise<void>;
+  start(stageId: StageId, actor: string | null, options?: StartOptions): Promise<void>;
   /** Begins a launch in the caller's transaction and spawns it after the commit. False: the disk is nearly full, so the message waits. */
   launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
   /**
@@ -57,11 +63,13 @@ export function createLauncher(parts: LauncherParts): Launcher {
   }
 
   return {
-    async start(stageId, actor) {
+    async start(stageId, actor, { withoutFetch = false } = {}) {
       const launched = Promise.withResolvers<void>();
       await store.transact(async (tx) => {
         const begun = await beginLaunch(tx, { edges, dataDir }, { stageId, actor });
-        tx.afterCommit(() => void spawns.begin(begun).then(launched.resolve, launched.reject));
+        tx.afterCommit(
+          () => void spawns.begin({ ...begun, withoutFetch }, launched.resolve).then(launched.resolve, launched.reject),
+        );
       });
       await launched.promise.catch((error: unknown) => {
         throw launchRejection(error);
@@ -102,7 +110,7 @@ function createSpawns(parts: LauncherParts) {
 
   /** Settles a failed spawn like a process that died. The caller hears of the failure even while it cannot be stored. */
   async function settleFailed({ stageId, launchId: id }: BegunLaunch, error: unknown): Promise<void> {
-    const end: LaunchEnd = { kind: 'not-started', reason: messageOf(error) };
+    const end: LaunchEnd = { kind: 'not-started', reason: messageOf(error), code: outcomeCode(error) };
     const settle = async (tx: Tx) => {
       if ((await tx.launches.find(id))?.state !== 'ended') await endLaunch(tx, { id, stageId }, end);
     };
@@ -118,7 +126,7 @@ function createSpawns(parts: LauncherParts) {
 
   return {
     /** Resolves when the process is up. A failure is settled, then thrown. */
-    begin(begun: BegunLaunch): Promise<void> {
+    begin(begun: BegunLaunch, onSettingUp: () => void = () => undefined): Promise<void> {
       const { stageId } = begun;
       const { promise, resolve } = Promise.withResolvers<void>();
       notAttached.set(stageId, promise);
@@ -126,7 +134,7 @@ function createSpawns(parts: LauncherParts) {
         if (notAttached.get(stageId) === promise) notAttached.delete(stageId);
         resolve();
       };
-      const launched = spawnLaunch(parts, begun, onAttached).catch(async (error: unknown) => {
+      const launched = spawnLaunch(parts, begun, { onSettingUp, onAttached }).catch(async (error: unknown) => {
         if (!storing.signal.aborted) await settleFailed(begun, error);
         throw error;
       });
@@ -138,12 +146,30 @@ function createSpawns(parts: LauncherParts) {
   };
 }
 
+/** What kept Claude from being started, if a person can do something about it on the stage's page. */
+function outcomeCode(error: unknown): TurnOutcome['code'] {
+  switch (error instanceof AppError ? error.code : null) {
+    case 'setup_failed':
+      return 'setup-failed';
+    case 'fetch_failed':
+      return 'fetch-failed';
+    case 'settings_invalid':
+      return 'settings-invalid';
+    case 'settings_not_agreed':
+      return 'settings-not-agreed';
+    default:
+      return null;
+  }
+}
+
 function launchRejection(error: unknown): unknown {
   if (!(error instanceof AppError) || error instanceof Rejection) return error;
   switch (error.code) {
     case 'claude_missing':
     case 'claude_too_old':
     case 'worktree_failed':
+    case 'setup_failed':
+    case 'fetch_failed':
       return new Rejection(error.code, error.message, { cause: error });
     default:
       return new Rejection('launch_failed', `The session could not be started. ${error.message}`, { cause: error });

@@ -3,7 +3,7 @@ import { systemCode } from '@callboard/runtime/errors';
 import { type ProcessIdentity, selfIdentity } from '@callboard/runtime/process-identity';
 import { terminate } from '../../claude/processes/end-processes.ts';
 import { findLeftovers } from '../../claude/processes/find-leftovers.ts';
-import { findMarkedProcesses } from '../../claude/processes/marked-processes.ts';
+import { findCommandProcesses, findMarkedProcesses } from '../../claude/processes/marked-processes.ts';
 import { describeProcess, type ProcessRow } from '../../claude/processes/process-table.ts';
 import { watchShells } from '../../claude/processes/shell-watch.ts';
 import { changeSession } from '../../domain/change-session.ts';
@@ -94,8 +94,13 @@ async function findOfStage(store: Store, stageId: StageId): Promise<ProcessRow[]
 }
 
 async function ofOthers(store: Store): Promise<Set<number>> {
-  const [marked, living] = await Promise.all([findMarkedProcesses(), store.read.launches.listNotEnded()]);
-  return new Set(living.flatMap(({ id, process }) => [...(marked.get(id) ?? []), ...(process ? [process.pid] : [])]));
+  const [marked, ofCommands, living] = await Promise.all([
+    findMarkedProcesses(),
+    findCommandProcesses(), // what the project runs in the worktree is not Claude's
+    store.read.launches.listNotEnded(),
+  ]);
+  const own = living.flatMap(({ id, process }) => [...(marked.get(id) ?? []), ...(process ? [process.pid] : [])]);
+  return new Set([...own, ...[...ofCommands.values()].flat()]);
 }
 
 export interface LeftoverWatchParts {

@@ -1,10 +1,12 @@
 import type { LeftOut, Project, Stage, StageId, Worktree } from '@callboard/contract';
 import { changeSession } from '../../domain/change-session.ts';
 import { addNotice, type Notice } from '../../domain/session-change.ts';
+import { pathExists } from '../../lib/path-exists.ts';
 import { requireStage } from '../../store/require.ts';
 import type { Store } from '../../store/store.ts';
 import type { LaunchTrust } from '../../trust/launch-trust.ts';
 import type { Trust } from '../../trust/trust.ts';
+import type { SetUp } from '../../worktree-commands/set-up.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
 
 /** Where a launch works, and what it may use from settings files. */
@@ -15,28 +17,55 @@ export interface LaunchPlace {
   trust: LaunchTrust;
 }
 
-/** Creates or finds the worktree of a stage, and stores it in the stage. @throws OperationalError `worktree_failed` */
+export interface PrepareParts {
+  store: Store;
+  worktrees: Worktrees;
+  trust: Pick<Trust, 'forLaunch'>;
+  /** Where a new worktree begins, as the project wants it. */
+  baseOf: SetUp['baseOf'];
+}
+
+/** Creates or finds the worktree of a stage, and stores it in the stage. @throws OperationalError `worktree_failed`, `fetch_failed`; Rejection `settings_invalid` */
 export async function prepareWorktree(
-  { store, worktrees, trust }: { store: Store; worktrees: Worktrees; trust: Pick<Trust, 'forLaunch'> },
-  stageId: StageId,
+  { store, worktrees, trust, baseOf }: PrepareParts,
+  { stageId, withoutFetch = false }: { stageId: StageId; withoutFetch?: boolean },
 ): Promise<LaunchPlace> {
   const stage = await store.read.stages.find(stageId);
   const project = stage === null ? null : await store.read.projects.find(stage.projectId);
   if (stage === null || project === null) throw new Error(`${stageId} or its project is gone`);
+  await forgetLostSetUp(store, stage);
   const notices: string[] = [];
   const tell = (notice: string) => notices.push(notice);
-  const worktree = await worktrees.ensure(project, stageId, stage.worktree, { start: stage, tell });
-  if (notices.length > 0 || !isSame(stage.worktree, worktree)) {
+  const start = { base: stage.base, branch: stage.branch };
+  if (stage.worktree === null) {
+    const wish = await baseOf(stage);
+    start.base = await worktrees.newestBase(project, { ...wish, fetch: wish.fetch && !withoutFetch });
+  }
+  const worktree = await worktrees.ensure(project, stageId, stage.worktree, { start, tell });
+  const isNew = stage.worktree === null;
+  if (notices.length > 0 || isNew || !isSame(stage.worktree, worktree)) {
     await store.transact(async (tx) => {
       await changeSession(tx, stageId, (change) => {
         for (const text of notices) addNotice(change, tx.now, { level: 'warning', code: 'worktree', text });
       });
-      const updated = { ...(await requireStage(tx, stageId)), worktree, updatedAt: tx.now };
+      const found = await requireStage(tx, stageId);
+      const setup = isNew ? (found.setup ?? 'due') : found.setup;
+      const updated = { ...found, worktree, setup, updatedAt: tx.now };
       await tx.stages.update(updated);
       await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
     });
   }
   return { stage, project, cwd: worktree.path, trust: await trust.forLaunch(project, worktree) };
+}
+
+/** A worktree that is gone is recreated without what its set-up had made. */
+async function forgetLostSetUp(store: Store, { id, worktree, setup }: Stage): Promise<void> {
+  if (worktree === null || setup !== 'done' || (await pathExists(worktree.path))) return;
+  await store.transact(async (tx) => {
+    const updated = { ...(await requireStage(tx, id)), setup: 'due' as const, updatedAt: tx.now };
+    await tx.stages.update(updated);
+    await tx.emit({ type: 'stage-updated', data: { stageId: id, stage: updated } });
+  });
 }
 
 const isSame = (one: Worktree | null, other: Worktree): boolean =>
@@ -47,17 +76,17 @@ const MAX_NAMED = 12;
 
 /** The notice about a launch without the repository's settings, so that nobody believes they apply. */
 export function leftOutNotice({ summary, unavailable }: LeftOut): Notice {
-  const first = `This session started without ${summary}, because nobody has trusted the repository as it is now.`;
+  const first = `This session started without ${summary}, because the repository’s current settings are not trusted.`;
   const others = unavailable.length - MAX_NAMED;
   const named = others > 0 ? [...unavailable.slice(0, MAX_NAMED), `${others} more`] : unavailable;
   const without = named.length === 0 ? '' : ` Not available: ${named.join(', ')}.`;
-  const text = `${first}${without} Its CLAUDE.md, its deny and ask rules and your own settings are in use. If you trust it, the next start uses the rest.`;
+  const text = `${first}${without} Its CLAUDE.md, its deny and ask rules, and your own settings still apply. If you trust the repository, the next start uses the rest.`;
   return { level: 'warning', code: 'settings-left-out', text };
 }
 
 /** The notice about rules in files that nobody has agreed to: Claude Code asks in spite of them. */
 export function newRulesNotice(rules: readonly { value: string; file: string }[]): Notice {
   const named = rules.map(({ value, file }) => `${value} (${file})`).join(', ');
-  const text = `New rules that nobody has agreed to, so Claude Code asks in spite of them: ${named}. If you added them, agree to them on the project’s Rules page.`;
+  const text = `New rules that nobody has confirmed, so Claude Code asks despite them: ${named}. If you added them, confirm them on the project’s Rules page.`;
   return { level: 'warning', code: 'new-rules', text };
 }

@@ -64,7 +64,7 @@ it('says that a stage waits at its gate, and what to do with one that is done', 
   await expect(atGate.begin()).rejects.toMatchObject({
     code: 'already_running',
     message: expect.stringContaining(
-      'waits at its gate: "Design" is finished, and "Build" begins when you advance it. Advance it',
+      'its next phase waits for you: "Design" is finished, and "Build" begins when you start it. Start that phase',
     ),
   });
   const running = await beginTestSession();

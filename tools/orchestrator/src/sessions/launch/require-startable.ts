@@ -1,4 +1,4 @@
-import type { Stage } from '@callboard/contract';
+import { isChecking, type Stage } from '@callboard/contract';
 import { requireNoAlarm } from '../../domain/session-alarm.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { SessionRecord } from '../../store/records.ts';
@@ -13,6 +13,8 @@ export async function requireStartable(tx: Tx, stage: Stage, session: SessionRec
   if (stage.completedAt !== null)
     throw new Rejection('already_done', `${stage.id} is done. Reopen it, or send it a message.`);
   requireNoAlarm(session);
+  if (session !== null && isChecking(session))
+    throw new Rejection('already_running', `A check of ${stage.id} is running. Stop it, or wait for its result.`);
   if (session !== null && session.launchId !== null)
     throw new Rejection('already_running', whyNotAgain(stage, session));
   if (session === null) await requireDependenciesDone(tx, stage);
@@ -25,8 +27,8 @@ function whyNotAgain({ id, pipeline }: Stage, { atGate, phaseIndex, state }: Ses
   const finished = pipeline[phaseIndex];
   const next = pipeline[phaseIndex + 1];
   const phases =
-    finished && next ? `: "${finished.name}" is finished, and "${next.name}" begins when you advance it` : '';
-  return `${id} is already running and waits at its gate${phases}. Advance it instead of starting it.`;
+    finished && next ? `: "${finished.name}" is finished, and "${next.name}" begins when you start it` : '';
+  return `${id} is already running, and its next phase waits for you${phases}. Start that phase instead.`;
 }
 
 /** How many open dependencies are named. */

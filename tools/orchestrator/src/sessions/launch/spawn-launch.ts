@@ -17,6 +17,7 @@ import type { LaunchSettings } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
 import type { LaunchTrust } from '../../trust/launch-trust.ts';
 import type { Trust } from '../../trust/trust.ts';
+import type { SetUp } from '../../worktree-commands/set-up.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
 import { type RetryParts, retryUntilStored } from '../retry-until-stored.ts';
 import type { BegunLaunch } from './begin-launch.ts';
@@ -38,6 +39,18 @@ export interface SpawnParts {
   graces: StopGraces;
   initializeTimeoutMs: number;
   attach: (launchId: LaunchId, process: AgentProcess) => Promise<RunningLaunch>;
+  setUp: LaunchSetUp;
+}
+
+/** Sets up the worktree of a launch, if it is new. */
+export type LaunchSetUp = Pick<SetUp, 'run' | 'stop' | 'baseOf'>;
+
+/** Tells how far a launch is. */
+export interface LaunchProgress {
+  /** The worktree is being set up, which may take long. */
+  onSettingUp: () => void;
+  /** The process is attached, and not up yet. */
+  onAttached: () => void;
 }
 
 /** Knows which program to start. */
@@ -66,14 +79,15 @@ export interface LaunchSandboxes {
 
 /**
  * Spawns the process of a launch, records it, attaches to it, and resolves when it is up.
- * @param onAttached called once the process is attached, before it is up
- * @throws OperationalError `claude_missing`, `claude_too_old`, `worktree_failed`, `launch_failed`, and whatever spawning throws
+ * @throws OperationalError `claude_missing`, `claude_too_old`, `worktree_failed`, `setup_failed`, `launch_failed`, and whatever spawning throws
  */
-export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, onAttached: () => void): Promise<void> {
+export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progress: LaunchProgress): Promise<void> {
   const { storing, worktrees, trust, dataDir, env, sandbox, initializeTimeoutMs } = parts;
   const { stageId, launchId } = begun;
   const program = await parts.claude.program();
-  const place = await prepareWorktree({ store: storing.store, worktrees, trust }, stageId);
+  const { baseOf } = parts.setUp;
+  const place = await prepareWorktree({ store: storing.store, worktrees, trust, baseOf }, begun);
+  await parts.setUp.run(stageId, storing.signal, progress.onSettingUp);
   const { stage, project, cwd, trust: given } = place;
   const wish = { stage, project, worktree: cwd, dataDir, env, version: program.version, excluded: given.excluded };
   const { sandbox: inside, isolation } = await chooseSandbox(wish, sandbox.forLaunch);
@@ -101,7 +115,7 @@ export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, onAttac
       takeIsolation(change, isolation);
     });
   });
-  onAttached();
+  progress.onAttached();
   const initialized = running.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs));
   await untilUp(parts, running, initialized);
 }

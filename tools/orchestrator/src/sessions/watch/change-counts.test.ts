@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Project } from '@callboard/contract';
+import { type DiffQuery, FileDiff, type Project, StageDiff } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { busyTestSession, turnEnded } from '../../../test/support/test-session.ts';
 import { silent } from '../../../test/support/test-store.ts';
@@ -7,27 +7,38 @@ import { startChangeCounts } from './change-counts.ts';
 import { startLowPriorityWork } from './low-priority-work.ts';
 
 const WORKTREE = { path: '/w', branch: 'callboard/S1', base: 'main' };
-const NOTHING = { files: 0, additions: 0, deletions: 0 };
+const HASH = 'a'.repeat(40);
+const FILE = FileDiff.parse({
+  ...{ path: 'a.txt', oldPath: null, status: 'added', oldMode: null, newMode: '100644' },
+  ...{ additions: 1, deletions: 0, isBinary: false },
+});
+const treeOf = (n: number) => String(n).padStart(40, '0');
 
 it('counts once after each turn, and ends the running git when it is stopped', async () => {
   const session = await busyTestSession({ worktree: WORKTREE });
   let counted = 0;
   let hangs = false;
   let ended = 0;
-  async function countChanges(_project: Project, _worktree: typeof WORKTREE, signal: AbortSignal) {
+  const seen: string[] = [];
+  async function diff(_project: Project, _worktree: typeof WORKTREE, _query?: DiffQuery, signal?: AbortSignal) {
     counted++;
-    if (hangs) {
+    if (hangs && signal !== undefined) {
       await once(signal, 'abort');
       ended++;
       throw new Error('git was ended');
     }
-    return { ...NOTHING, files: counted };
+    const ends = { base: HASH, head: HASH, branch: 'callboard/S1', tree: treeOf(counted), unread: [] };
+    return StageDiff.parse({ ...ends, files: Array(counted).fill(FILE) });
   }
   const { store, edges } = session;
   const lowPriorityWork = await startLowPriorityWork({ store, edges, log: silent });
-  const stop = await startChangeCounts({ store, worktrees: { countChanges }, lowPriorityWork });
+  const onDiff = async (_stageId: string, { tree }: StageDiff) => void seen.push(tree);
+  const stop = await startChangeCounts({ store, worktrees: { diff }, lowPriorityWork, onDiff });
   await session.tell(turnEnded());
   await expect.poll(async () => (await session.record()).changes).toMatchObject({ files: 1 });
+  await expect.poll(() => seen).toEqual([treeOf(1)]);
+  const mark = await store.read.turnMarks.newestOf(session.stageId);
+  expect(mark).toEqual({ at: (await session.record()).lastTurn?.at, tree: treeOf(1) });
   hangs = true;
   await session.tell(turnEnded());
   await expect.poll(() => counted).toBe(2);

@@ -1,4 +1,4 @@
-import type { StageId } from '@callboard/contract';
+import { countOf, type StageDiff, type StageId } from '@callboard/contract';
 import { changeSession } from '../../domain/change-session.ts';
 import { createKeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Store } from '../../store/store.ts';
@@ -7,16 +7,20 @@ import type { LowPriorityWork } from './low-priority-work.ts';
 
 interface ChangeCountsParts {
   store: Store;
-  worktrees: Pick<Worktrees, 'countChanges'>;
+  worktrees: Pick<Worktrees, 'diff'>;
   lowPriorityWork: Pick<LowPriorityWork, 'add'>;
+  /** Gets each diff that was counted. */
+  onDiff: (stageId: StageId, diff: StageDiff) => Promise<void>;
 }
 
 /**
  * Counts the changes in a worktree after each turn, when its session is quiet, so cards can show them and reading the board
- * runs no git. Counts one worktree at a time, and at the start whatever was missed.
+ * runs no git. Marks the files of that moment, so that the changes of the next turn can be shown. Counts one worktree at a time,
+ * and at the start whatever was missed.
  * @returns how to stop; a running count is low-priority work and ends with that
  */
-export async function startChangeCounts({ store, worktrees, lowPriorityWork }: ChangeCountsParts): Promise<() => void> {
+export async function startChangeCounts(parts: ChangeCountsParts): Promise<() => void> {
+  const { store, worktrees, lowPriorityWork, onDiff } = parts;
   const lastTurns = new Map<StageId, string>();
   const exclusively = createKeyedMutex();
 
@@ -28,14 +32,18 @@ export async function startChangeCounts({ store, worktrees, lowPriorityWork }: C
     const turn = record?.lastTurn?.at;
     if (project === null || worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
     signal.throwIfAborted(); // other worktrees were counted first
-    const changes = await worktrees.countChanges(project, worktree, signal);
+    const diff = await worktrees.diff(project, worktree, {}, signal);
     await store.transact(
-      (tx) =>
-        changeSession(tx, stageId, (change) => {
-          change.record = { ...change.record, changes, changesCountedFor: turn };
-        }),
+      async (tx) => {
+        const { turnRunning, lastTurn } = await changeSession(tx, stageId, (change) => {
+          change.record = { ...change.record, changes: countOf(diff), changesCountedFor: turn };
+        });
+        // Otherwise the files may already be those of the next turn.
+        if (!turnRunning && lastTurn?.at === turn) await tx.turnMarks.save(stageId, { at: turn, tree: diff.tree });
+      },
       { sync: 'later' },
     );
+    await onDiff(stageId, diff);
   }
 
   const want = (stageId: StageId): void =>

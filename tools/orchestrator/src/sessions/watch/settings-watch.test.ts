@@ -28,7 +28,7 @@ async function setUp() {
   const settings = { ...launch.settings, isKnown: true };
   const env = { HOME: folder };
   const worktrees = createWorktrees({ dataDir: folder, env });
-  const trust = createTrust({ store, worktrees, log: silent, env });
+  const trust = createTrust({ store, worktrees, log: silent, env, fileOf: async () => ({ file: null, items: [] }) });
   const ask = vi.spyOn(trust, 'settingsPaths');
   const reading = vi.spyOn(trust, 'addedSince');
   const executor = { launch: { ...launch, settings }, request: () => Promise.reject(new Error('no process')) };

@@ -1,4 +1,4 @@
-import type { StageId } from '@callboard/contract';
+import { isChecking, type StageId } from '@callboard/contract';
 import { changeSession } from '../../domain/change-session.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
@@ -33,7 +33,7 @@ export function startSilenceWatch({ store, log, silenceMs, lookMs, running, onSi
       const record = await store.read.sessions.find(stageId);
       if (record === null) continue;
       const { at, silentMs } = executor.lastHeard();
-      const isSilent = record.state === 'busy' && silentMs >= silenceMs;
+      const isSilent = record.state === 'busy' && !isChecking(record) && silentMs >= silenceMs;
       const stalledSince = isSilent ? at.toISOString() : null;
       if (stalledSince === record.stalledSince) continue;
       await store.transact(

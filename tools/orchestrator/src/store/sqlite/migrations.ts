@@ -136,6 +136,51 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
          primary key (stage_id, id))`,
     ],
   },
+  {
+    // What the project runs in worktrees, and what its own file says about that.
+    id: 13,
+    statements: [
+      `create table worktree_commands (
+         ordinal integer primary key autoincrement, id text not null unique,
+         stage_id text not null references stages(id) on delete cascade, state text not null, process text,
+         document text not null)`,
+      `create index worktree_commands_by_stage on worktree_commands(stage_id, ordinal)`,
+      `create index worktree_commands_by_state on worktree_commands(state)`,
+      `create table port_ranges (
+         stage_id text primary key references stages(id) on delete cascade, place integer not null unique,
+         base integer not null)`,
+      `alter table projects add column file text`,
+    ],
+  },
+  {
+    // A person's review of a stage's changes.
+    id: 14,
+    statements: [
+      `create table comments (
+         ordinal integer primary key autoincrement, stage_id text not null references stages(id) on delete cascade, id text not null,
+         message_id text, answered_at text, document text not null, unique (stage_id, id))`,
+      `create table viewed (
+         stage_id text not null references stages(id) on delete cascade, person text not null, path text not null,
+         version text not null, primary key (stage_id, person, path))`,
+      `create table turn_marks (
+         stage_id text not null references stages(id) on delete cascade, at text not null, tree text not null,
+         primary key (stage_id, at))`,
+    ],
+  },
+  {
+    id: 15,
+    statements: [
+      `create table checks (
+         ordinal integer primary key autoincrement, id text not null unique,
+         stage_id text not null references stages(id) on delete cascade, state text not null, document text not null)`,
+      `create index checks_by_state on checks(state)`,
+      `create index checks_by_stage on checks(stage_id)`,
+      `create table phase_runs (
+         ordinal integer primary key autoincrement,
+         stage_id text not null references stages(id) on delete cascade, document text not null)`,
+      `create index phase_runs_by_stage on phase_runs(stage_id)`,
+    ],
+  },
 ];
 
 /**

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely';
+import type { PipelineSchema } from './pipeline-schema.ts';
 
 /** The tables' columns in the database. Instants are ISO 8601 UTC texts, flags are 0 or 1, documents are JSON texts. */
 
@@ -15,6 +16,8 @@ interface ProjectsColumns {
   git: string | null;
   /** A `ProjectTrust`; null before the first check. */
   trust: string | null;
+  /** A `ProjectFile`; null if the repository has none. */
+  file: string | null;
 }
 
 interface AgreedColumns {
@@ -188,10 +191,53 @@ interface LaterColumns {
   until: string | null;
 }
 
+interface CommentsColumns {
+  ordinal: Generated<number>;
+  stage_id: string;
+  /** Unique only within its stage: the sender may choose it. */
+  id: string;
+  message_id: string | null;
+  answered_at: string | null;
+  /** A `CommentRecord`, whole. */
+  document: string;
+}
+
+interface ViewedColumns {
+  stage_id: string;
+  /** The person's name in the decision log. */
+  person: string;
+  path: string;
+  version: string;
+}
+
+interface TurnMarksColumns {
+  stage_id: string;
+  at: string;
+  /** The id of a git tree. */
+  tree: string;
+}
+
 interface MergeIntentsColumns {
   stage_id: string;
   /** A `MergeIntent`. */
   document: string;
+}
+
+interface WorktreeCommandsColumns {
+  ordinal: Generated<number>;
+  id: string;
+  stage_id: string;
+  state: string;
+  /** A `ProcessIdentity`; null until it was spawned. */
+  process: string | null;
+  /** A `WorktreeCommand`, whole. */
+  document: string;
+}
+
+interface PortRangesColumns {
+  stage_id: string;
+  place: number;
+  base: number;
 }
 
 interface BootColumns {
@@ -210,7 +256,7 @@ interface CountersColumns {
   value: number;
 }
 
-export interface Schema {
+export interface Schema extends PipelineSchema {
   agreed: AgreedColumns;
   projects: ProjectsColumns;
   stages: StagesColumns;
@@ -229,7 +275,12 @@ export interface Schema {
   logins: LoginsColumns;
   people: PeopleColumns;
   later: LaterColumns;
+  comments: CommentsColumns;
+  viewed: ViewedColumns;
+  turn_marks: TurnMarksColumns;
   counters: CountersColumns;
+  worktree_commands: WorktreeCommandsColumns;
+  port_ranges: PortRangesColumns;
   boot: BootColumns;
   sqlite_sequence: SequenceColumns;
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { appendFile, chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { countOf } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
 import { type GitScene, setUpGitScene } from '../../../test/support/git-scene.ts';
 import type { GitLab } from '../../../test/support/repository.ts';
@@ -80,10 +81,10 @@ describe('a program set up before the repository was registered', () => {
       await lab.git(path, 'config', 'core.fsmonitor', join(path, '.git', 'monitor.sh'));
     });
     const { worktree, worktrees, project, path, folder, ran, told } = scene;
-    await worktrees.countChanges(project, worktree, never);
+    await worktrees.diff(project, worktree, {}, never);
     expect(told()).toEqual([]);
     await writeFile(join(path, '.git', 'monitor.sh'), `#!/bin/sh\necho evil >> ${folder}/ran\nexit 1\n`);
-    await worktrees.countChanges(project, worktree, never);
+    await worktrees.diff(project, worktree, {}, never);
     expect(told()).toEqual(['core.fsmonitor']);
     expect(await ran()).toBe('');
   });
@@ -103,7 +104,7 @@ describe('a program that the user set up for all repositories', () => {
     const { git, worktree, worktrees, project, path, canary, forget, ran, told } = scene;
     await git(path, 'config', 'filter.upper.clean', canary);
     await writeFile(join(worktree.path, 'a.up'), 'small\n');
-    expect((await worktrees.countChanges(project, worktree, never)).additions).toBe(1);
+    expect(countOf(await worktrees.diff(project, worktree, {}, never)).additions).toBe(1);
     await git(worktree.path, '-c', 'filter.upper.clean=tr a-z A-Z', 'add', '--all');
     await git(worktree.path, '-c', 'filter.upper.clean=tr a-z A-Z', 'commit', '--quiet', '-m', 'Work');
     await forget();
@@ -159,7 +160,11 @@ describe.skipIf(!hasLfs)('git-lfs', () => {
       });
       const { git, worktree, worktrees, project, path, told } = scene;
       expect(await readFile(join(worktree.path, 'old.bin'), 'utf8')).toBe(CONTENT);
-      expect(await worktrees.countChanges(project, worktree, never)).toEqual({ files: 0, additions: 0, deletions: 0 });
+      expect(countOf(await worktrees.diff(project, worktree, {}, never))).toEqual({
+        files: 0,
+        additions: 0,
+        deletions: 0,
+      });
       await writeFile(join(worktree.path, 'new.bin'), CONTENT);
       const before = await worktrees.diff(project, worktree);
       expect(before.files).toMatchObject([{ path: 'new.bin', additions: 3 }]); // the pointer

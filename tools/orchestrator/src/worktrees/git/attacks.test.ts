@@ -1,5 +1,6 @@
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { countOf } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
 import { ALL_HOOKS, type GitScene, putHooks, setUpGitScene } from '../../../test/support/git-scene.ts';
 import { stageId } from '../../../test/support/test-store.ts';
@@ -33,7 +34,7 @@ async function liveThrough(scene: GitScene): Promise<string> {
   await work(scene);
   const diff = await worktrees.diff(project, worktree);
   expect(diff.files.map((file) => `${file.status} ${file.path}`)).toEqual(['modified data.txt', 'added new.txt']);
-  expect(await worktrees.countChanges(project, worktree, never)).toEqual({ files: 2, additions: 2, deletions: 1 });
+  expect(countOf(await worktrees.diff(project, worktree, {}, never))).toEqual({ files: 2, additions: 2, deletions: 1 });
   expect(await worktrees.suggestFiles(worktree, 'new')).toEqual(['new.txt']);
   await expect(worktrees.merge(project, worktree)).rejects.toMatchObject({ code: 'uncommitted_work' });
   const before = await ran();
@@ -195,7 +196,7 @@ describe('our calls of git run nothing of the agent’s and still work, with', (
     await work(scene);
     const { files } = await worktrees.diff(project, worktree);
     expect(files.map(({ path }) => path)).toEqual(['data.txt', 'inner', 'new.txt']);
-    await worktrees.countChanges(project, worktree, never);
+    await worktrees.diff(project, worktree, {}, never);
     await expect(worktrees.merge(project, worktree)).rejects.toMatchObject({ code: 'uncommitted_work' });
     expect((await worktrees.remove(project, worktree, ORDER)).left).not.toBeNull();
     expect(await ran()).toBe('');
@@ -254,7 +255,7 @@ it('is led nowhere by variables that Callboard was started with', async () => {
     GIT_EXTERNAL_DIFF: 'false',
   });
   await appendFile(join(worktree.path, 'data.txt'), 'six\n');
-  expect(await worktrees.countChanges(project, worktree, never)).toEqual({ files: 1, additions: 1, deletions: 0 });
+  expect(countOf(await worktrees.diff(project, worktree, {}, never))).toEqual({ files: 1, additions: 1, deletions: 0 });
 });
 
 it('leaves nothing in the repository of what it overrides', async () => {

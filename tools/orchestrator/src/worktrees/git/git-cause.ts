@@ -1,6 +1,6 @@
 /** What git prints, as a pattern, with the cause in words and what to do next. */
 const CAUSES: readonly [RegExp, string][] = [
-  [/No space left on device|Disk quota exceeded/i, 'The disk is full. Make room, then try again.'],
+  [/No space left on device|Disk quota exceeded/i, 'The disk is full. Free some space, then try again.'],
   [
     /already (?:checked out|used by worktree) at '([^']+)'/i,
     'The branch is checked out in $1. Switch to another branch there, then try again.',
@@ -11,7 +11,7 @@ const CAUSES: readonly [RegExp, string][] = [
   ],
   [
     /Permission denied|Operation not permitted/i,
-    'Callboard’s account may not write there. Change the permissions, then try again.',
+    'Callboard is not allowed to write there. Change the permissions, then try again.',
   ],
   [
     /not a git repository/i,

@@ -24,8 +24,8 @@ export interface Git {
 
 /** Git with its guard. */
 export interface GuardedGit extends Git {
-  /** Returns the same git, whose calls are killed when the signal aborts. */
-  until(signal: AbortSignal): Git;
+  /** Returns the same git, whose calls are killed when the signal aborts, or after this time. */
+  until(signal: AbortSignal, timeoutMs?: number): Git;
   /** Returns the settings of the repository at this folder that nobody has agreed to. @throws OperationalError `worktree_failed` */
   inspect: GitGuard['inspect'];
 }
@@ -45,12 +45,12 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
     run: (cwd, args, extra) => runGit(cwd, args, { ...env, ...extra }),
   });
 
-  function gitUntil(signal?: AbortSignal): Git {
+  function gitUntil(signal?: AbortSignal, timeoutMs?: number): Git {
     const run: Git['try'] = async (cwd, args, extra = {}) => {
       try {
         const call = await guard.prepare(cwd, args, extra);
         if (call.refusal !== null) return failure(call.refusal);
-        const result = await runGit(cwd, call.args, { ...env, ...call.env }, signal);
+        const result = await runGit(cwd, call.args, { ...env, ...call.env }, { signal, timeoutMs });
         const words = result.failed ? explainFilterFailure(result.stderr, call.pending) : null;
         return words === null ? result : { ...result, stderr: `${words}\n${result.stderr}` };
       } catch (error) {

@@ -16,9 +16,9 @@ export async function runGit(
   cwd: string,
   args: readonly string[],
   env: Record<string, string>,
-  signal?: AbortSignal,
+  { signal, timeoutMs = TIMEOUT_MS }: { signal?: AbortSignal | undefined; timeoutMs?: number | undefined } = {},
 ): Promise<GitResult> {
-  const job = { command: 'git', args, cwd, env, timeoutMs: TIMEOUT_MS, maxBytes: MAX_OUTPUT_BYTES };
+  const job = { command: 'git', args, cwd, env, timeoutMs, maxBytes: MAX_OUTPUT_BYTES };
   const { failed, wasKilled, stdout, stderr, complaint } = await run(job, signal);
   return { failed, wasKilled, stdout, stderr: stderr === '' ? (complaint ?? '') : stderr };
 }

@@ -7,7 +7,16 @@ import { StreamProvider } from '../stream/stream-context.tsx';
 import { FarStepProvider } from '../ui/error-note.tsx';
 import { ErrorStepButton } from './error-step.tsx';
 import { Frame } from './frame.tsx';
-import { BoardPage, DecisionsPage, InboxPage, NotFoundPage, SessionsPage, StagePage, TrashPage } from './pages.tsx';
+import {
+  BoardPage,
+  DecisionsPage,
+  InboxPage,
+  NotFoundPage,
+  SearchPage,
+  SessionsPage,
+  StagePage,
+  TrashPage,
+} from './pages.tsx';
 import { theme } from './theme.ts';
 
 export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream }) {
@@ -24,6 +33,7 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
                   <Route path="inbox" element={<InboxPage />} />
                   <Route path="decisions" element={<DecisionsPage />} />
                   <Route path="sessions" element={<SessionsPage />} />
+                  <Route path="search" element={<SearchPage />} />
                   <Route path="trash" element={<TrashPage />} />
                   <Route path="stages/:stageId" element={<StagePage />} />
                   <Route path="*" element={<NotFoundPage />} />

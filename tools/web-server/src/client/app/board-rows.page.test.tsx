@@ -71,8 +71,8 @@ it('acts on several picked stages together, and deletes them after one question 
     remove_stage: ({ stageId }) => ({ stage: stage(String(stageId)), left: null, kept: null, deleted: [] }),
   });
   await user.keyboard('jxjx');
-  const bar = await screen.findByRole('toolbar', { name: 'Picked stages' });
-  await within(bar).findByText('2 stages picked');
+  const bar = await screen.findByRole('toolbar', { name: 'Selected stages' });
+  await within(bar).findByText('2 stages selected');
   await user.click(within(bar).getByRole('button', { name: 'Keep in backlog' }));
   const held = () => server.received.map(({ command, input }) => JSON.stringify({ command, input })).toSorted();
   const hold = (stageId: string) =>

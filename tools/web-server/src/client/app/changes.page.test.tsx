@@ -13,7 +13,7 @@ it('reads the changes again when the session takes a step, and when a person com
     '/stages/STAGE-1?tab=changes',
     board({ stages: [{ stage: own, session: working }] }),
   );
-  const diff = { base, head, tree, branch: worktree.branch, files: [], unread: [] };
+  const diff = { base, head, tree, branch: worktree.branch, files: [], unread: [], commits: [], since: null };
   server.answer({ get_diff: () => ({ diff }) });
   const reads = () => server.received.filter(({ command }) => command === 'get_diff').length;
   await screen.findByRole('region', { name: 'Changes' });

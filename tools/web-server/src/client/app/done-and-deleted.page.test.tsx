@@ -37,10 +37,10 @@ it('says what deleting a stage removes and keeps, and what became of it', async 
   await user.click(await screen.findByRole('menuitem', { name: 'Delete', hidden: true }));
   const dialog = within(await screen.findByRole('dialog', { name: 'Delete Login form' }));
   within(await dialog.findByRole('list', { name: 'Moved to the trash' })).getByText('notes/plan.md');
-  within(dialog.getByRole('list', { name: 'Dependencies and build results' })).getByText('2.0 KB');
+  within(dialog.getByRole('list', { name: 'Dependencies and build results' })).getByText('2.0 kB');
   expect(dialog.getByRole('checkbox')).toHaveProperty('checked', true);
   await user.click(dialog.getByRole('button', { name: 'Delete' }));
-  await screen.findByText('1 item moved to the trash (8 B). 1 build folder deleted (2.0 KB).');
+  await screen.findByText('1 item moved to the trash (8 B). 1 build folder deleted (2.0 kB).');
   expect(server.received.at(-1)).toEqual({
     command: 'remove_stage',
     input: { stageId: 'STAGE-1', buildFolders: 'delete' },

@@ -33,7 +33,7 @@ async function failToStart(refusal: Response) {
 }
 
 it('tries again where a command failed for what can be mended, and then says no more of it', async () => {
-  const words = 'The worktree was not created. The disk is full. Make room, then try again.';
+  const words = 'The worktree was not created. The disk is full. Free some space, then try again.';
   const { user, server, failure } = await failToStart(problem('worktree_failed', `${words}\nfatal: No space left`));
   within(failure).getByText(words);
   expect(within(failure).getByText('Details').closest('details')?.open).toBe(false);

@@ -70,6 +70,6 @@ it('imports a folder of stages, and says in the form what is wrong with a path',
   await project.findByText(/There is no file or folder nowhere/);
   await user.clear(path);
   await user.type(path, 'stages');
-  await user.click(project.getByRole('button', { name: 'Import' }));
+  await user.click(project.getByRole('button', { name: 'Import again' }));
   await project.findByText(/^2 stages created/);
 });

@@ -19,7 +19,7 @@ const plan = (fields: Partial<MergePlan> = {}): MergePlan =>
 const merged = {
   method: 'merge' as const,
   ...{ commit: '3f2a1c7'.padEnd(40, '0'), into: 'main', branch: worktree.branch, head, previous: 'c'.repeat(40) },
-  ...{ commits: 1, files: 3, at: '2026-01-02T03:04:05.000Z' },
+  ...{ commits: 1, files: 3, at: '2026-01-02T03:04:05.000Z', pullRequest: null },
 };
 const done = (of: StageView, fields: Partial<StageView> = {}): StageView => ({
   ...of,
@@ -103,7 +103,7 @@ it('shows a refusal where the action is, and reads the changes again', async () 
   await expect.poll(() => sent('get_completion').length).toBeGreaterThan(reads);
 });
 
-it('has Claude resolve a conflict', async () => {
+it('gives a conflict to Claude with its files', async () => {
   const { user, server, sent } = open('/stages/STAGE-1', plan({ conflicts: ['README.md'] }));
   server.answer({ send_message: ({ messageId }) => ({ status: 'sent', messageId: messageId ?? '' }) as never });
   await user.click(await screen.findByRole('button', { name: 'Complete' }));
@@ -111,8 +111,10 @@ it('has Claude resolve a conflict', async () => {
   await within(dialog).findByText('callboard/STAGE-1 and main change the same lines in a file:');
   within(dialog).getByText('README.md');
   expect(within(dialog).queryByRole('button', { name: /Merge into/ })).toBeNull();
-  await user.click(within(dialog).getByRole('button', { name: 'Ask Claude to resolve it' }));
-  await expect.poll(() => sent('send_message')).toMatchObject([{ message: expect.stringContaining('Merge main') }]);
+  await user.click(within(dialog).getByRole('button', { name: 'Give the conflict to Claude' }));
+  await expect
+    .poll(() => sent('send_message'))
+    .toMatchObject([{ message: expect.stringMatching(/Merge main[\s\S]*\n- README\.md$/) }]);
 });
 
 it('tells merged work from work that is only done, and offers the ways back', async () => {
@@ -170,6 +172,8 @@ it('names the commit at which a rebase would stop, and has Claude rebase', async
     'ddddddd "Write the form" on callboard/STAGE-1 and main change the same lines in 2 files:',
   );
   await expect.poll(() => sent('get_completion').at(-1)).toMatchObject({ method: 'rebase' });
-  await user.click(within(dialog).getByRole('button', { name: 'Ask Claude to resolve it' }));
-  await expect.poll(() => sent('send_message')).toMatchObject([{ message: expect.stringContaining('Rebase') }]);
+  await user.click(within(dialog).getByRole('button', { name: 'Give the conflict to Claude' }));
+  await expect
+    .poll(() => sent('send_message'))
+    .toMatchObject([{ message: expect.stringMatching(/Rebase[\s\S]*\n- a\.ts\n- b\.ts$/) }]);
 });

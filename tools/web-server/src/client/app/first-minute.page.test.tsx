@@ -58,12 +58,13 @@ it('says why a folder cannot be listed, and goes back to the home folder', async
   await user.click(await screen.findByRole('button', { name: 'Choose a repository' }));
   await user.click(await screen.findByRole('button', { name: /locked/ }));
   await screen.findByText('Callboard may not read it.');
+  expect(screen.queryByRole('button', { name: 'Try again' })).toBeNull();
   await user.click(screen.getByRole('button', { name: 'Back to the home folder' }));
   await screen.findByRole('button', { name: /locked/ });
 });
 
 it('puts the cause of a failed start first, and folds git’s own words', async () => {
-  const words = 'The worktree was not created. The disk is full. Make room, then try again.';
+  const words = 'The worktree was not created. The disk is full. Free some space, then try again.';
   const { user, server } = openPage('/', board({ stages: [{ stage: stage('STAGE-1') }] }));
   server.answer({ start_stage: () => problem('worktree_failed', `${words}\nfatal: No space left on device`) });
   await user.click(await screen.findByRole('button', { name: 'Start' }));

@@ -12,7 +12,7 @@ it('has a word for what is wrong, and none while all is well', () => {
   expect(healthWords(well, { state: 'ready' })).toBeNull();
   expect(healthWords(well, { state: 'unknown' })).toBeNull();
   expect(healthWords({ connection: 'lost', orchestrator: 'unreachable' }, { state: 'missing' })).toBe('No connection');
-  expect(healthWords({ ...well, orchestrator: 'unreachable' }, { state: 'ready' })).toBe('Orchestrator away');
+  expect(healthWords({ ...well, orchestrator: 'unreachable' }, { state: 'ready' })).toBe('Orchestrator offline');
   expect(healthWords(well, { state: 'missing' })).toBe('Claude: not found');
   expect(healthWords(well, { state: 'not-logged-in' })).toBe('Claude: not logged in');
 });

@@ -23,7 +23,7 @@ export function healthWords(
   claude: Pick<ClaudeState, 'state'>,
 ): string | null {
   if (connection === 'lost') return 'No connection';
-  return orchestrator === 'unreachable' ? 'Orchestrator away' : claudeWord(claude);
+  return orchestrator === 'unreachable' ? 'Orchestrator offline' : claudeWord(claude);
 }
 
 interface AbsenceWords {

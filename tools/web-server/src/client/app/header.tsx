@@ -33,21 +33,21 @@ export function Header() {
       </NavLink>
       <nav className={css.nav} aria-label="Pages">
         <PageLink to="/" entry={FRAME_KEYS.board} icon={<IconLayoutColumns size={20} stroke={1.75} aria-hidden />}>
-          Board
+          <span className={css.word}>Board</span>
         </PageLink>
         <PageLink to="/inbox" entry={FRAME_KEYS.inbox} icon={<IconInbox size={20} stroke={1.75} aria-hidden />}>
-          Inbox
+          <span className={css.word}>Inbox</span>
           <WaitingCount />
         </PageLink>
         <PageLink to="/sessions" entry={FRAME_KEYS.sessions} icon={<IconList size={20} stroke={1.75} aria-hidden />}>
-          Sessions
+          <span className={css.word}>Sessions</span>
         </PageLink>
         <PageLink
           to="/decisions"
           entry={FRAME_KEYS.decisions}
           icon={<IconHistory size={20} stroke={1.75} aria-hidden />}
         >
-          Decisions
+          <span className={css.word}>Decisions</span>
         </PageLink>
       </nav>
       <div className={css.end}>

@@ -9,7 +9,7 @@ export interface KeyEntry {
 
 /** The frame's own keys. All others belong to the component they are pressed in. */
 export const FRAME_KEYS = {
-  palette: { keys: ['Ctrl', 'K'], does: 'Search stages, pages and actions' },
+  palette: { keys: ['Ctrl', 'K'], does: 'Search everything, or run a command' },
   help: { keys: ['?'], does: 'Keyboard shortcuts' },
   board: { keys: ['G', 'B'], does: 'Go to the board' },
   inbox: { keys: ['G', 'I'], does: 'Go to the inbox' },
@@ -64,6 +64,14 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     ],
   },
   {
+    title: 'The search',
+    entries: [
+      { keys: ['Enter'], does: 'Go to the first result, or open the selected one' },
+      { keys: ['J', 'K'], does: 'Next result, previous result' },
+      { keys: ['/'], does: 'Back to the words' },
+    ],
+  },
+  {
     title: 'A stage',
     entries: [
       { keys: ['Esc Esc'], does: 'Interrupt the turn' },
@@ -81,6 +89,10 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
       { keys: [']', '['], does: 'Next file, previous file' },
       { keys: ['J', 'K'], does: 'The same, with the focus in the changes' },
       { keys: ['V'], does: 'Mark the file as viewed, or not' },
+      { keys: ['↑', '↓'], does: 'Take a line in hand; with Shift, several' },
+      { keys: ['C'], does: 'Comment on the lines in hand' },
+      { keys: ['N', 'P'], does: 'Next comment, previous comment' },
+      { keys: ['Ctrl', 'Enter'], does: 'Add the comment' },
     ],
   },
   {

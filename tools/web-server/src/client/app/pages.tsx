@@ -18,6 +18,7 @@ const ProjectRules = lazyComponent(() => import('../features/interaction/compone
 const DecisionLog = lazyComponent(() => import('../features/decisions/components/decision-log.tsx'));
 const SessionsTable = lazyComponent(() => import('../features/board/components/sessions-table.tsx'));
 const InboxPageContent = lazyComponent(() => import('./inbox-page.tsx'));
+const Search = lazyComponent(() => import('../features/search/components/search-page.tsx'));
 const Trash = lazyComponent(() => import('../features/trash/components/trash-page.tsx'));
 const loadStagePage = () => import('./stage-page.tsx');
 const StagePageContent = lazyComponent(loadStagePage);
@@ -52,6 +53,7 @@ export function BoardPage() {
 export const InboxPage = InboxPageContent;
 export const DecisionsPage = DecisionLog;
 export const SessionsPage = SessionsTable;
+export const SearchPage = Search;
 export const TrashPage = Trash;
 export const StagePage = StagePageContent;
 

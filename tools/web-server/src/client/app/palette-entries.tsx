@@ -18,6 +18,7 @@ import {
   IconPlayerSkipForward,
   IconPlayerStop,
   IconPlus,
+  IconRefresh,
   IconSun,
   IconTrash,
 } from '@tabler/icons-react';
@@ -27,7 +28,7 @@ import { useNavigate } from 'react-router';
 import { openCompleteDialog } from '../data/complete-dialog.ts';
 import { openDeleteDialog } from '../data/delete-dialog.ts';
 import { boardQuery, stageOf } from '../data/queries.ts';
-import { useAdvanceStage, useReopenStage, useStartStage } from '../data/stage-commands.ts';
+import { useAdvanceStage, useReopenStage, useRunCheck, useStartStage } from '../data/stage-commands.ts';
 import { COLUMN_TITLES } from '../features/board/model/columns.ts';
 import { useAside, useSetLater } from '../features/interaction/api/use-me.ts';
 import { useInterrupt } from '../features/session/api/session-commands.ts';
@@ -43,6 +44,8 @@ import { useOpenNewStage } from './use-open-new-stage.ts';
 /** A row of the palette. */
 export interface PaletteEntry extends Findable {
   icon: ReactNode;
+  /** How the label is drawn, unless as it is. */
+  shown?: ReactNode;
   hint: ReactNode | null;
   keys: readonly string[] | null;
   /** Null for a stage: choosing it shows its actions. */
@@ -132,6 +135,8 @@ const ACTION_ICONS: Readonly<Record<StageAction, ReactNode>> = {
   start: <IconPlayerPlay {...ICON} />,
   interrupt: <IconPlayerStop {...ICON} />,
   'next-phase': <IconPlayerSkipForward {...ICON} />,
+  'run-check': <IconRefresh {...ICON} />,
+  accept: <IconPlayerSkipForward {...ICON} />,
   complete: <IconCheck {...ICON} />,
   reopen: <IconArrowBackUp {...ICON} />,
   later: <IconClockPause {...ICON} />,
@@ -166,6 +171,7 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
   const start = useStartStage(title);
   const interrupt = useInterrupt(title);
   const advance = useAdvanceStage(title);
+  const check = useRunCheck(title);
   const reopen = useReopenStage(title);
   const later = useLater(stageId);
   const canCommand = useCanCommand();
@@ -177,6 +183,8 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
     start: () => start.mutate(id),
     interrupt: () => interrupt.mutate(id),
     'next-phase': () => advance.mutate(id),
+    'run-check': () => check.mutate(id),
+    accept: () => advance.mutate(id),
     complete: () => openCompleteDialog(id),
     reopen: () => reopen.mutate(id),
     later: later.setAside,

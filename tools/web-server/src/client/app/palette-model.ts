@@ -1,12 +1,13 @@
 import { isMidTurn, type StageView } from '@callboard/contract';
 import fuzzysort from 'fuzzysort';
+import { checkAtGate } from '../lib/check-words.ts';
 
 /** Something that the palette finds. */
 export interface Findable {
   /** Stays the same over reloads: recent ones are remembered by it. */
   id: string;
   label: string;
-  group: 'Pages and actions' | 'Stages';
+  group: 'Pages and actions' | 'Stages' | 'In prompts' | 'In transcripts';
   /** Other words by which it is found, such as a stage's id and project. */
   words: string;
 }
@@ -73,6 +74,8 @@ export type StageAction =
   | 'start'
   | 'interrupt'
   | 'next-phase'
+  | 'run-check'
+  | 'accept'
   | 'complete'
   | 'reopen'
   | 'delete';
@@ -96,6 +99,7 @@ function commandsOf({ session, completedAt }: StageView): StageAction[] {
   if (session === null) return ['start'];
   if (isMidTurn(session.state)) return ['interrupt'];
   if (session.state === 'starting') return [];
+  if (checkAtGate({ session }) !== null) return ['run-check', 'accept', 'complete'];
   return session.atGate ? ['next-phase', 'complete'] : ['complete'];
 }
 
@@ -107,6 +111,8 @@ export const ACTION_WORDS: Readonly<Record<StageAction, string>> = {
   start: 'Start',
   interrupt: 'Interrupt',
   'next-phase': 'Start the next phase',
+  'run-check': 'Run the check again',
+  accept: 'Accept although the check did not pass',
   complete: 'Complete...',
   reopen: 'Reopen',
   delete: 'Delete...',

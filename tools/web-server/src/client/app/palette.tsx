@@ -7,6 +7,7 @@ import css from './palette.module.css';
 import { type PaletteEntry, useActionEntries, usePageEntries, useStageEntries } from './palette-entries.tsx';
 import { type Found, findEntries } from './palette-model.ts';
 import { useRecent } from './palette-recent.ts';
+import { useFoundTexts } from './palette-search.tsx';
 
 /** Finds stages, pages and actions by a few letters. A chosen stage shows what can be done with it. */
 export default function Palette({ opened }: { opened: boolean }) {
@@ -30,7 +31,11 @@ function PaletteBody() {
   const pages = usePageEntries();
   const stages = useStageEntries();
   const actions = useActionEntries(under?.stageId ?? null);
-  const found = findEntries(under === null ? [...pages, ...stages] : actions, query, under === null ? recent : []);
+  const texts = useFoundTexts(under === null ? query : '');
+  const found = [
+    ...findEntries(under === null ? [...pages, ...stages] : actions, query, under === null ? recent : []),
+    ...texts.found,
+  ];
   const entries = found.flatMap((group) => group.entries);
   const listId = useId();
   const go = (to: PaletteEntry | null) => {
@@ -40,7 +45,7 @@ function PaletteBody() {
   };
   const choose = (entry: PaletteEntry | undefined) => {
     if (entry === undefined) return;
-    remember(under?.id ?? entry.id);
+    if (!texts.isResult(entry)) remember(under?.id ?? entry.id);
     if (entry.act === null) return go(entry);
     // What is chosen may open something else over the page.
     closeFrameUi();
@@ -73,7 +78,7 @@ function PaletteBody() {
           aria-activedescendant={entries.length === 0 ? undefined : `${listId}-${selected}`}
           autoComplete="off"
           spellCheck={false}
-          placeholder={under === null ? 'Search stages, pages and actions' : 'Choose an action'}
+          placeholder={under === null ? 'Search stages, transcripts, pages and actions' : 'Choose an action'}
           value={query}
           data-autofocus
           onChange={(event) => {
@@ -83,7 +88,8 @@ function PaletteBody() {
           onKeyDown={onKeyDown}
         />
       </div>
-      <Results listId={listId} found={found} selected={selected} select={setSelected} choose={choose} />
+      <Results listId={listId} {...{ found, selected, choose }} select={setSelected} none={texts.none} />
+      {texts.note !== null && <p className={css.note}>{texts.note}</p>}
     </>
   );
 }
@@ -94,9 +100,11 @@ interface ResultsProps {
   selected: number;
   select: (index: number) => void;
   choose: (entry: PaletteEntry) => void;
+  /** What an empty list says. */
+  none: string;
 }
 
-function Results({ listId, found, selected, select, choose }: ResultsProps) {
+function Results({ listId, found, selected, select, choose, none }: ResultsProps) {
   let index = -1;
   return (
     <div className={css.results} role="listbox" id={listId} aria-label="Results">
@@ -124,7 +132,7 @@ function Results({ listId, found, selected, select, choose }: ResultsProps) {
           })}
         </div>
       ))}
-      {found.length === 0 && <p className={css.none}>No results</p>}
+      {found.length === 0 && <p className={css.none}>{none}</p>}
     </div>
   );
 }
@@ -157,7 +165,7 @@ function Option({ id, entry, isSelected, select, choose }: OptionProps) {
       onClick={choose}
     >
       <span className={css.icon}>{entry.icon}</span>
-      <span className={css.label}>{entry.label}</span>
+      <span className={css.label}>{entry.shown ?? entry.label}</span>
       {entry.hint !== null && <span className={css.hint}>{entry.hint}</span>}
       {entry.keys !== null && <kbd className={css.keys}>{entry.keys.join(' ')}</kbd>}
       {entry.act === null && <IconChevronRight className={css.more} size={14} aria-hidden />}

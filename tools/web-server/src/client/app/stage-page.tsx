@@ -3,6 +3,7 @@ import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { boardQuery, stageOf, unsettledOf } from '../data/queries.ts';
+import { CheckActions } from '../features/checks/components/check-actions.tsx';
 import { UnsettledAnswers } from '../features/decisions/components/unsettled-answers.tsx';
 import { RequestSection } from '../features/interaction/components/request-section.tsx';
 import { askFor, turnToPage } from '../features/interaction/model/arming-store.ts';
@@ -18,10 +19,11 @@ import { StageDetails } from '../features/session/components/stage-details.tsx';
 import { StageHead } from '../features/session/components/stage-head.tsx';
 import { useStageKeys } from '../features/session/components/stage-keys.ts';
 import { StagePanes } from '../features/session/components/stage-panes.tsx';
-import { StagePhases } from '../features/session/components/stage-phases.tsx';
-import { isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
+import { hasTab, isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
 import { NotStarted, TranscriptView } from '../features/session/components/transcript-view.tsx';
 import { useSidePane } from '../features/session/model/side-pane.ts';
+import { SetUpPanel } from '../features/workspace/components/set-up-panel.tsx';
+import { WorktreeRows } from '../features/workspace/components/worktree-rows.tsx';
 import { requestKey } from '../lib/request-text.ts';
 import { useTopLayer } from '../ui/dialog-layers.ts';
 import { lazyComponent } from '../ui/error-boundary.tsx';
@@ -29,6 +31,8 @@ import css from './frame.module.css';
 import { NotFoundPage } from './pages.tsx';
 import { TWO_PANES } from './two-panes.ts';
 
+const ChecksPane = lazyComponent(() => import('../features/checks/components/checks-pane.tsx'));
+const PhasesPane = lazyComponent(() => import('../features/checks/components/phases-pane.tsx'));
 const StageChanges = lazyComponent(() => import('../features/session/components/stage-changes.tsx'));
 
 /** One stage: its transcript with its requests in place, and the message box below. */
@@ -52,7 +56,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
   const hasChips = useMediaQuery('(min-width: 768px)', true, { getInitialValueInEffect: false });
   const kept = useSidePane((state) => state.tab);
   const asked = isStageTab(wanted) ? wanted : 'transcript';
-  const beside = kept === 'phases' && stage?.pipeline.length === 0 ? null : kept;
+  const beside = kept !== null && stage !== undefined && !hasTab(kept, stage) ? null : kept;
   const tab = isWide && asked === 'transcript' ? (beside ?? asked) : asked;
   const navigate = useNavigate();
   useStageKeys({
@@ -72,9 +76,16 @@ function KnownStage({ stageId }: { stageId: StageId }) {
   };
   return (
     <div className={css.page}>
-      <StageHead stage={stage} pending={pending.length} unsettled={unsettled.length} look={look} />
+      <StageHead
+        stage={stage}
+        pending={pending.length}
+        unsettled={unsettled.length}
+        look={look}
+        CheckSlot={CheckActions}
+      />
       <AlarmBanner stage={stage} />
       <LoginBanner stage={stage} />
+      <SetUpPanel stage={stage} />
       <LeftoversPanel stage={stage} />
       <StageTabs stage={stage} current={tab} />
       <SessionPanels stage={stage} />
@@ -111,9 +122,11 @@ function TabContent({ tab, stage, pending, isPane = false }: TabContentProps) {
     case 'changes':
       return <StageChanges stage={stage} isPane={isPane} EndSlot={FinishSection} />;
     case 'phases':
-      return <StagePhases stage={stage} />;
+      return <PhasesPane stage={stage} />;
+    case 'checks':
+      return <ChecksPane stage={stage} />;
     case 'details':
-      return <StageDetails stage={stage} />;
+      return <StageDetails stage={stage} RowsSlot={WorktreeRows} />;
     case 'transcript':
       if (stage.session === null) return <NotStarted stage={stage} />;
       return <TranscriptView stage={stage} pending={pending} RequestSlot={RequestSection} />;

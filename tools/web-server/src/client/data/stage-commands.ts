@@ -50,6 +50,34 @@ export const advanceStage = (stageId: StageId) => client.command('advance_stage'
 export const useAdvanceStage = (title: string) =>
   useCommand({ run: advanceStage, failed: `The next phase of ${title} did not begin`, stageId: itself });
 
+/** Accepts the work of a stage although its check did not pass. */
+export const useAcceptAnyway = (title: string) =>
+  useCommand({ run: advanceStage, failed: `The work of ${title} was not accepted`, stageId: itself });
+
+/** Runs the check of the stage's current phase again. */
+export const useRunCheck = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) => client.command('run_check', { stageId }),
+    failed: `The check of ${title} was not run`,
+    stageId: itself,
+  });
+
+/** Stops the check that runs. */
+export const useStopCheck = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) => client.command('stop_check', { stageId }),
+    failed: `The check of ${title} was not stopped`,
+    stageId: itself,
+  });
+
+/** Sends the failure of the newest check to Claude once more. */
+export const useSendCheck = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) => client.command('send_check', { stageId }),
+    failed: `The failure in ${title} was not sent`,
+    stageId: itself,
+  });
+
 export const useStartStage = (title: string) =>
   useCommand({ run: startStage, failed: `${title} was not started`, stageId: itself });
 

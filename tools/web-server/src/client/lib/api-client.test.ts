@@ -85,13 +85,13 @@ it('reports a missing or incomplete response in words for a person', async () =>
 
 it('reports an unreadable response in words for a person', async () => {
   const words = (what: string) =>
-    `Callboard gave an answer that this page does not understand (${what}). Reload the page; it may be older than the server.`;
+    `Callboard sent a response that this page does not understand (${what}). Reload the page: it may be older than the server.`;
   const proxy = await failureWith(new Response('<h1>Bad gateway</h1>', { status: 502 }));
   expect(proxy).toMatchObject({ status: 502, code: 'unreadable', message: words('status 502') });
   expect(isTransient(proxy)).toBe(true);
   const other = await failureWith(json({ session: 7 }));
   expect(other).toMatchObject({ status: 200, code: 'unreadable' });
-  expect(errorText(other)).toMatch(/^Callboard gave an answer that this page does not understand \(.*session/s);
+  expect(errorText(other)).toMatch(/^Callboard sent a response that this page does not understand \(.*session/s);
   expect(isTransient(other)).toBe(false);
 });
 

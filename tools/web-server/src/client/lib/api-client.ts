@@ -4,7 +4,7 @@ import { pageFetch } from './page-fetch.ts';
 const words = {
   unanswered: 'Callboard did not answer. Nothing here was lost; try again once it is back.',
   unreadable: (what: string) =>
-    `Callboard gave an answer that this page does not understand (${what}). Reload the page; it may be older than the server.`,
+    `Callboard sent a response that this page does not understand (${what}). Reload the page: it may be older than the server.`,
 } satisfies HttpClientOptions['words'];
 
 /** The page's API client. Each request carries the proof of this page; errors have texts for people. */

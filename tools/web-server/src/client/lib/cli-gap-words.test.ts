@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { gapSentences, gapsWords } from './cli-gap-words.ts';
 
-it('counts the promises a release does not keep, and is null if it keeps all', () => {
+it('counts the features a release lacks, and is null if it has all', () => {
   expect(gapsWords({ cliVersion: '2.1.330', cliGaps: [] })).toBeNull();
   expect(gapsWords({ cliVersion: '2.1.240', cliGaps: ['questions cannot be answered'] })).toBe(
-    'Claude Code 2.1.240 does not keep 1 promise Callboard relies on',
+    'Claude Code 2.1.240 lacks 1 feature Callboard relies on',
   );
   expect(gapsWords({ cliVersion: null, cliGaps: ['one', 'two'] })).toBe(
-    'This release of Claude Code does not keep 2 promises Callboard relies on',
+    'This release of Claude Code lacks 2 features Callboard relies on',
   );
 });
 

@@ -3,11 +3,11 @@ import { count } from './format.ts';
 
 type Told = Pick<SessionSummary, 'cliVersion' | 'cliGaps'>;
 
-/** How many promises the session's Claude Code release does not keep, in one line; null if none is known. */
+/** How many features that Callboard relies on the session's Claude Code release lacks, in one line; null if none is known. */
 export function gapsWords({ cliVersion, cliGaps }: Told): string | null {
   if (cliGaps.length === 0) return null;
   const release = cliVersion === null ? 'This release of Claude Code' : `Claude Code ${cliVersion}`;
-  return `${release} does not keep ${count(cliGaps.length, 'promise')} Callboard relies on`;
+  return `${release} lacks ${count(cliGaps.length, 'feature')} Callboard relies on`;
 }
 
 /** What is missing, one sentence each. */

@@ -52,8 +52,20 @@ it('says what each way does, on the button and above it', () => {
   expect(words({ method: 'rebase', conflicts: ['a'], stoppedAt })).toBe(
     'ccccccc "Write it" on callboard/STAGE-4 and main change the same lines in a file:',
   );
-  expect(askToResolve('main', 'rebase')).toContain('Rebase the current branch onto main');
-  expect(askToResolve('main', 'squash')).toContain('Merge main into the current branch');
+});
+
+it('tells Claude which files conflict, and what to do in its worktree', () => {
+  const conflicts = ['src/a.ts', 'src/b c.ts'];
+  expect(askToResolve(plan({ conflicts }))).toBe(
+    'Your work conflicts with main. Merge main into the current branch, here in your worktree, and resolve the conflicts so that both sides keep their meaning. Check that everything still works, and commit the merge. Change no other branch.\n\nConflicting files:\n- src/a.ts\n- src/b c.ts',
+  );
+  const stoppedAt = { commit: 'c'.repeat(40), subject: 'Write it' };
+  const rebase = askToResolve(plan({ method: 'rebase', conflicts, stoppedAt, uncommittedCount: 1 }));
+  expect(rebase).toContain('Commit your work. Then rebase the current branch onto main');
+  expect(rebase).toContain('Conflicting files of ccccccc "Write it":\n- src/a.ts');
+  expect(rebase).not.toContain('commit the merge');
+  const many = askToResolve(plan({ conflicts: Array.from({ length: 60 }, (_, n) => `f${n}`) }));
+  expect(many).toMatch(/- f49\n- and 10 more$/);
 });
 
 it('knows what there is to do', () => {

@@ -111,7 +111,25 @@ const DRAFT_LENGTH = 400;
 /** What Claude is asked, where its work cannot be merged as it is. */
 export const askToCommit = 'Commit your work on the current branch, with a message that says what it does and why.';
 
-export const askToResolve = (into: string, method: MergeMethod): string =>
-  method === 'rebase'
-    ? `Rebase the current branch onto ${into}, resolve the conflicts, and check that everything still works.`
-    : `Merge ${into} into the current branch, resolve the conflicts, check that everything still works, and commit.`;
+/** How many conflicting files a message names. */
+const NAMED_CONFLICTS = 50;
+
+/**
+ * What Claude is asked, where its work conflicts with the branch that it is to go into. Everything happens in the worktree, which
+ * shares its branches with the main checkout.
+ */
+export function askToResolve({ into, method, conflicts, uncommittedCount, stoppedAt }: MergePlan): string {
+  const target = into ?? '';
+  const first = uncommittedCount > 0 ? 'Commit your work. Then ' : '';
+  const does =
+    method === 'rebase' ? `rebase the current branch onto ${target}` : `merge ${target} into the current branch`;
+  const where = stoppedAt === null ? '' : ` of ${stoppedAt.commit.slice(0, 7)} "${stoppedAt.subject}"`;
+  const more = conflicts.length - NAMED_CONFLICTS;
+  return [
+    `Your work conflicts with ${target}. ${first === '' ? upperFirst(does) : `${first}${does}`}, here in your worktree, and resolve the conflicts so that both sides keep their meaning. Check that everything still works${method === 'rebase' ? '' : ', and commit the merge'}. Change no other branch.`,
+    '',
+    `Conflicting files${where}:`,
+    ...conflicts.slice(0, NAMED_CONFLICTS).map((file) => `- ${file}`),
+    ...(more > 0 ? [`- and ${more} more`] : []),
+  ].join('\n');
+}

@@ -11,7 +11,7 @@ it('has an entry for every way in which a command can fail, and no other', () =>
 });
 
 it('tells the cause first, folds what git said, and names one step', () => {
-  const words = 'The worktree was not created. The disk is full. Make room, then try again.';
+  const words = 'The worktree was not created. The disk is full. Free some space, then try again.';
   expect(refusal('worktree_failed', `${words}\nfatal: No space left on device`)).toEqual({
     text: words,
     details: 'fatal: No space left on device',
@@ -21,7 +21,7 @@ it('tells the cause first, folds what git said, and names one step', () => {
 });
 
 it('replaces words that were meant for programs', () => {
-  expect(refusal('unsupported_media_type', 'The body is not JSON.').text).toContain('the page may be older');
+  expect(refusal('unsupported_media_type', 'The body is not JSON.').text).toContain('older than Callboard');
 });
 
 it('names no step for an error of the page itself', () => {

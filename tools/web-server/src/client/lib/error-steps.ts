@@ -29,7 +29,7 @@ interface ErrorEntry {
 
 const own = (step: ErrorStep | null): ErrorEntry => ({ words: null, step });
 
-const OLD_PAGE = 'This page and Callboard do not understand each other: the page may be older. Nothing was changed.';
+const OLD_PAGE = 'This page is older than Callboard, so its request was not understood. Nothing was changed.';
 
 /** Every way in which a command can fail, and what a person can do about it. */
 export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = {
@@ -43,7 +43,7 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   would_overwrite: own(null),
   too_many_files: own(null),
   body_too_large: {
-    words: 'This is too large: a message or a prompt with its files can have 25 MiB. Nothing was sent.',
+    words: 'This is too large: a message or a prompt with its files can have 25 MB. Nothing was sent.',
     step: null,
   },
   project_in_use: own(null),
@@ -54,6 +54,16 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   unknown_dependency: own('edit-stage'),
   unknown_base: own('edit-stage'),
   bad_branch: own('edit-stage'),
+  // What the project runs in a worktree.
+  unknown_command: own('refresh'),
+  unknown_server: own('refresh'),
+  command_running: own('refresh'),
+  no_command: own(null),
+  no_worktree: own('start-stage'),
+  settings_invalid: own(null),
+  settings_not_agreed: own(null),
+  setup_failed: own(null),
+  fetch_failed: own('try-again'),
   branch_taken: own('edit-stage'),
   // Logins.
   not_logged_in: own('log-in'),
@@ -61,7 +71,7 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   page_not_known: own('log-in'),
   page_not_proven: own('try-again'),
   wrong_origin: {
-    words: 'This page was opened at an address that is not Callboard’s own. Open Callboard by a login link.',
+    words: 'Callboard does not answer at this address. Open it with a login link.',
     step: 'log-in',
   },
   // It is gone, or somebody was first.
@@ -69,6 +79,10 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   unknown_stage: own('show-board'),
   unknown_request: own('refresh'),
   unknown_message: own('refresh'),
+  unknown_comment: own('refresh'),
+  comment_sent: own('refresh'),
+  no_comments: own('refresh'),
+  not_your_comment: own(null),
   unknown_rule: own('refresh'),
   unknown_file: own('refresh'),
   unknown_login: own('refresh'),
@@ -83,6 +97,7 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   already_sent: own('refresh'),
   not_done: own('refresh'),
   not_at_gate: own('refresh'),
+  no_check: own('refresh'),
   no_alarm: own('refresh'),
   no_denial: own('refresh'),
   git_settings_changed: own('refresh'),
@@ -100,12 +115,21 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   merge_conflict: own('show-stage'),
   undo_refused: own('show-stage'),
   refused_by_claude: own('show-stage'),
+  no_pull_request: own('show-stage'),
+  nothing_to_send: own('refresh'),
   // Something outside has to be mended, and then the same works.
   merge_refused: own('try-again'),
   commit_refused: own('try-again'),
+  no_remote: own('try-again'),
+  no_code_host: own('try-again'),
+  code_host_login: own('try-again'),
+  code_host_unreachable: own('try-again'),
+  push_refused: own('try-again'),
+  pull_request_refused: own('try-again'),
   mcp_not_connected: own('try-again'),
   launch_failed: own('try-again'),
   worktree_failed: own('try-again'),
+  search_unavailable: own('try-again'),
   storage_failed: own('try-again'),
   disk_low: own('try-again'),
   no_confirmation: own('try-again'),

@@ -36,3 +36,12 @@ export const clockTime = (iso: string): string => CLOCK.format(new Date(iso));
 export const cost = (usd: number): string => `$${usd.toFixed(usd > 0 && usd < 0.1 ? 3 : 2)}`;
 
 export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
+
+/** A size in words: "812 B", "4.3 kB", "212 MB". */
+export function sizeWords(bytes: number): string {
+  const power = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`;
+}

@@ -7,7 +7,7 @@ it('says "prevented" only of a session whose commands are prevented', () => {
   expect(prevented).toEqual({
     label: 'Sandboxed',
     why: 'Claude’s commands run in a sandbox.',
-    means: 'A command cannot reach what answers for you.',
+    means: 'Commands cannot approve their own requests.',
     next: null,
   });
   for (const reason of IsolationReason.exclude(['sandboxed']).options) {

@@ -1,4 +1,5 @@
 import type { Isolation, IsolationReason, SandboxSupport } from '@callboard/contract';
+import { type CommandPart, commandParts } from './command-parts.ts';
 
 /** How a session's isolation is described. */
 export interface IsolationWords {
@@ -45,8 +46,8 @@ const REASONS: Record<IsolationReason, { why: string; next: string | null; label
 };
 
 const MEANS: Record<Isolation['level'], string> = {
-  prevented: 'A command cannot reach what answers for you.',
-  noticed: 'If a command answers in your place, Callboard notices it and stops the session.',
+  prevented: 'Commands cannot approve their own requests.',
+  noticed: 'If a command approves its own request, Callboard notices and stops the session.',
 };
 
 /** A session's isolation in words: its state, the reason, and what to do. */
@@ -60,17 +61,10 @@ export const ranWithoutAsking = (count: number): string =>
   count === 0 ? '' : `${count.toLocaleString()} ${count === 1 ? 'command' : 'commands'} ran without asking`;
 
 /** Why the sandbox does not work here, and how to get it as text and commands to copy; null if it may work. */
-export function supportWords({ state, why, how }: SandboxSupport): { why: string; how: HowPart[] } | null {
+export function supportWords({ state, why, how }: SandboxSupport): { why: string; how: CommandPart[] } | null {
   if (state !== 'fails') return null;
-  const parts = (how ?? '')
-    .split('`')
-    .map((text, index): HowPart => ({ text: text.trim(), isCommand: index % 2 === 1 }));
+  const parts = commandParts(how ?? '').map(({ text, isCommand }) => ({ text: text.trim(), isCommand }));
   return { why: why ?? 'A trial command in it failed.', how: parts.filter(({ text }) => /\w/.test(text)) };
-}
-
-export interface HowPart {
-  text: string;
-  isCommand: boolean;
 }
 
 /** A stage's own sandbox switch as the value of a field; empty follows the project. */

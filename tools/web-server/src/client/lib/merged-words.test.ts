@@ -9,6 +9,7 @@ const merged = {
     branch: 'callboard/STAGE-1',
   },
   ...{ head: 'a'.repeat(40), previous: 'b'.repeat(40), commits: 1, files: 1, at: '2026-01-02T03:04:05.000Z' },
+  pullRequest: null,
 };
 
 it('tells merged work from work that is only done', () => {

@@ -1,16 +1,19 @@
-import type { AlarmCode, StageView } from '@callboard/contract';
+import { type AlarmCode, hasFailed, type StageView } from '@callboard/contract';
+import { BEFORE_START_WORDS, beforeStart } from './before-start.ts';
+import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
 import { clockTime } from './format.ts';
+import { finishingWords } from './pull-request-words.ts';
 
 /** What raised the alarm, in a few words, for cards and titles of notices. */
 export const ALARM_WORDS: Readonly<Record<AlarmCode, string>> = {
-  'foreign-answer': 'Answered from elsewhere',
-  'foreign-control': 'Settings changed from elsewhere',
-  'foreign-message': 'A message nobody sent',
-  'foreign-mode': 'Mode changed from elsewhere',
+  'foreign-answer': 'Request answered from outside',
+  'foreign-control': 'Settings changed from outside',
+  'foreign-message': 'Message that nobody sent',
+  'foreign-mode': 'Mode changed from outside',
   'forged-output': 'Forged output',
-  'foreign-rule': 'A rule nobody gave',
-  'foreign-hook': 'A hook nobody agreed to',
+  'foreign-rule': 'Rule that nobody added',
+  'foreign-hook': 'Hook that nobody trusted',
   'transcript-mismatch': 'Transcript does not match',
 };
 
@@ -36,12 +39,18 @@ export function stoppedWords(stage: StageView): StageWords {
   const { session } = stage;
   if (session !== null && session.alarm !== null)
     return { text: `Security alarm: ${ALARM_WORDS[session.alarm.code].toLowerCase()}`, tone: 'needs' };
+  const check = checkAtGate(stage);
+  if (check !== null) return { text: checkGateWords(check), tone: hasFailed(check) ? 'fail' : 'needs' };
   if (session?.atGate === true) return { text: `${phaseNow(stage)} finished`, tone: 'needs' };
   if (session !== null && session.stalledSince !== null)
     return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
   if (session?.openDenial != null && session.lastTurn?.outcome === 'succeeded')
     return { text: `Claude Code denied ${session.openDenial.asked}`, tone: 'needs' };
+  const cause = beforeStart(stage);
+  if (cause !== null) return BEFORE_START_WORDS[cause];
   if (isLoggedOutStage(stage)) return { text: 'Claude is not logged in', tone: 'needs' };
+  const unfinished = session?.lastTurn?.outcome === 'succeeded' ? finishingWords(stage) : null;
+  if (unfinished !== null) return { text: unfinished, tone: 'needs' };
   const message = session?.lastTurn?.message;
   const because = message === null || message === undefined || message === '' ? '' : `: ${message}`;
   if (session?.state === 'failed') return { text: `failed${because}`, tone: 'fail' };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fileSize, mediaTypeOf, readFile } from './read-file.ts';
+import { mediaTypeOf, readFile } from './read-file.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -23,14 +23,4 @@ it('passes the bytes on unchanged', async () => {
   const held = await readFile(new File(['grüße'], 'a.ts', { type: 'video/mp2t' }));
   expect(held).toMatchObject({ size: 7, content: { name: 'a.ts', mediaType: 'text/plain' } });
   expect(Buffer.from(held.content.dataBase64, 'base64').toString()).toBe('grüße');
-});
-
-it('shows sizes in words', () => {
-  expect([312, 4300, 1024, 1_500_000, 18 * 1024 * 1024].map(fileSize)).toEqual([
-    '312 B',
-    '4.2 KiB',
-    '1 KiB',
-    '1.4 MiB',
-    '18 MiB',
-  ]);
 });

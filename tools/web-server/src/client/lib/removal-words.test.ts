@@ -1,6 +1,7 @@
 import type { Removal } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { deletedWords, removalWords, sizeWords } from './removal-words.ts';
+import { sizeWords } from './format.ts';
+import { deletedWords, removalWords } from './removal-words.ts';
 
 const NOTHING: Removal = {
   worktree: null,
@@ -15,7 +16,7 @@ const NOTHING: Removal = {
 it.each([
   [0, '0 B'],
   [999, '999 B'],
-  [1_000, '1.0 KB'],
+  [1_000, '1.0 kB'],
   [3_440_000, '3.4 MB'],
   [212_000_000, '212 MB'],
   [5_000_000_000_000_000, '5000 TB'],

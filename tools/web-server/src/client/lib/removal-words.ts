@@ -1,14 +1,5 @@
 import type { CommandReply, KeptFile, Removal } from '@callboard/contract';
-import { count } from './format.ts';
-
-const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
-
-/** A size in words: "812 B", "3.4 MB". */
-export function sizeWords(bytes: number): string {
-  const power = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
-  const value = bytes / 1000 ** power;
-  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`;
-}
+import { count, sizeWords } from './format.ts';
 
 export const sizeOf = (files: readonly KeptFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
 

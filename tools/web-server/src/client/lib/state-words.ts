@@ -1,6 +1,9 @@
-import { isActive, type OpenDenial, type StageView } from '@callboard/contract';
+import { hasFailed, isActive, isChecking, type OpenDenial, type StageView } from '@callboard/contract';
+import { beforeStart } from './before-start.ts';
+import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
 import { denierWords } from './denial-words.ts';
+import { finishingWords } from './pull-request-words.ts';
 
 /** A stage's state, for the head of its page. `tone` selects the colour. */
 export interface StateWords {
@@ -18,13 +21,15 @@ export function stateWords(stage: StageView, pending: number, unsettled: number)
   if (session.stalledSince !== null) return { words: 'No sign of life', tone: 'needs' };
   switch (session.state) {
     case 'starting':
-      return { words: 'Starting', tone: 'plain' };
+      return { words: stage.setup === 'due' && stage.worktree !== null ? 'Setting up' : 'Starting', tone: 'plain' };
     case 'busy':
-      return { words: 'Running', tone: 'plain' };
+      return { words: isChecking(session) ? 'Checking' : 'Running', tone: 'plain' };
     case 'waiting':
       return { words: 'Running, answer on its way', tone: 'plain' };
     case 'failed':
-      return { words: 'Failed', tone: 'fail' };
+      return beforeStart(stage) === 'settings-not-agreed'
+        ? { words: 'Needs you', tone: 'needs' }
+        : { words: 'Failed', tone: 'fail' };
     case 'idle':
     case 'ended':
       return restWords(stage);
@@ -36,10 +41,13 @@ export function stateWords(stage: StageView, pending: number, unsettled: number)
 function restWords(stage: StageView): StateWords {
   const { session } = stage;
   if (isLoggedOutStage(stage)) return { words: 'Claude is not logged in', tone: 'needs' };
+  const check = checkAtGate(stage);
+  if (check !== null) return { words: checkGateWords(check), tone: hasFailed(check) ? 'fail' : 'needs' };
   if (session?.atGate === true) return { words: 'Phase finished', tone: 'needs' };
   switch (session?.lastTurn?.outcome) {
     case 'succeeded':
       if (session.openDenial !== null) return { words: 'Last call denied, needs you', tone: 'needs' };
+      if (stage.column === 'needs-you') return { words: 'Could not be finished, needs you', tone: 'needs' };
       return { words: 'Review', tone: 'plain' };
     case 'failed':
       return { words: 'Last turn failed', tone: 'fail' };
@@ -53,11 +61,12 @@ function restWords(stage: StageView): StateWords {
 /** Why the stage stopped, if its last turn says so; null if the state says it all. */
 export function reasonWords(stage: StageView): string | null {
   const { session, completedAt } = stage;
-  if (isLoggedOutStage(stage)) return null;
+  if (isLoggedOutStage(stage) || beforeStart(stage) !== null) return null;
   if (session === null || completedAt !== null || session.atGate || session.alarm !== null) return null;
   if (isActive(session.state)) return null;
   if (session.lastTurn?.outcome !== 'succeeded') return session.lastTurn?.message ?? null;
-  return session.openDenial === null ? null : denialReason(session.openDenial);
+  if (session.openDenial !== null) return denialReason(session.openDenial);
+  return stage.column === 'needs-you' ? finishingWords(stage) : null;
 }
 
 /** What was denied by whom, and what to do about it. */

@@ -18,8 +18,10 @@ import {
   transcriptQuery,
 } from '../data/queries.ts';
 import { recentEventsOf } from '../data/recent-events.ts';
+import { commentsQuery, viewedQuery } from '../data/review-queries.ts';
 import { applyDraft } from '../data/server-drafts.ts';
 import { withDecisions } from '../data/transcript-pages.ts';
+import { applyCommand } from '../data/workspace-queries.ts';
 
 /** Applies one event to the query cache. A known event changes nothing; after a gap the board is reloaded. */
 export function applyEvent(cache: QueryClient, event: BoardEvent): void {
@@ -85,8 +87,17 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
     case 'call-denied': // its transcript entry arrives like any other
       refreshDecisionLog(cache);
       break;
+    case 'worktree-command-updated':
+      applyCommand(cache, event.data);
+      break;
     case 'draft-updated':
       applyDraft(cache, event.data);
+      break;
+    case 'comments-updated':
+      void cache.invalidateQueries({ queryKey: commentsQuery(event.data.stageId).queryKey });
+      break;
+    case 'viewed-updated':
+      void cache.invalidateQueries({ queryKey: viewedQuery(event.data.stageId).queryKey });
       break;
     case 'rules-updated':
       cache.setQueryData(

@@ -41,5 +41,24 @@ Element.prototype.scrollIntoView = () => undefined;
 // A virtual list draws only the rows that fit.
 Object.defineProperties(HTMLElement.prototype, { offsetHeight: { value: 800 }, offsetWidth: { value: 1280 } });
 
+// A menu hides if what it belongs to is out of sight: everything is in the middle of the page.
+Object.defineProperties(document.documentElement, { clientHeight: { value: 800 }, clientWidth: { value: 1280 } });
+Element.prototype.getBoundingClientRect = () => new DOMRect(600, 400, 80, 20);
+
+// A browser stamps an event with the time since its page began to load, as `performance.now()` tells it; jsdom with the date.
+const stamp = Object.getOwnPropertyDescriptor(Event.prototype, 'timeStamp')?.get;
+Object.defineProperty(Event.prototype, 'timeStamp', {
+  get(this: Event) {
+    return stamp?.call(this) - performance.timeOrigin;
+  },
+});
+// jsdom does not know this element of HTML, and React says so.
+const create = Document.prototype.createElement;
+Document.prototype.createElement = function (this: Document, name: string, options?: ElementCreationOptions) {
+  const element: HTMLElement = create.call(this, name, options);
+  if (name === 'search') Object.defineProperty(element, Symbol.toStringTag, { value: 'HTMLElement' });
+  return element;
+};
+
 // As long as every wait of the other tests, and without the whole page in the error.
 configure({ asyncUtilTimeout: WAIT_MS, getElementError: (message) => new Error(message ?? 'Not found') });

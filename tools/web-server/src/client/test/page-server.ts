@@ -14,7 +14,9 @@ import { pathFields, type Route, type RoutedCommand, routes, serviceRoutes } fro
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
 
-type Answer<T extends RoutedCommand> = (input: CommandInput<T>) => CommandReply<T> | Response;
+type Answer<T extends RoutedCommand> = (
+  input: CommandInput<T>,
+) => CommandReply<T> | Response | Promise<CommandReply<T> | Response>;
 type Answers = { [T in RoutedCommand]?: Answer<T> };
 
 /** What a page under test talks to: the REST API and the event stream, answered in this process. */
@@ -77,7 +79,7 @@ export function startPageServer(board: () => BoardView): PageServer {
       received.push({ command, input });
       const answer = answers[command] as ((given: unknown) => object) | undefined; // its own input, from its own route
       if (answer === undefined) return problem('internal', `The test has no answer to ${command}.`);
-      const reply = answer(input);
+      const reply = await answer(input);
       return reply instanceof Response ? reply : HttpResponse.json(reply);
     });
   }

@@ -3,8 +3,8 @@ import { Button, Checkbox, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../lib/api-client.ts';
-import { count } from '../lib/format.ts';
-import { removalWords, sizeOf, sizeWords } from '../lib/removal-words.ts';
+import { count, sizeWords } from '../lib/format.ts';
+import { removalWords, sizeOf } from '../lib/removal-words.ts';
 import css from './confirm-delete.module.css';
 import { Dialog } from './dialog.tsx';
 import { ErrorNote } from './error-note.tsx';
@@ -34,9 +34,9 @@ export function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: 
     <Dialog opened={opened} close={close} title={`Delete ${title}`} size={520} closeOnClickOutside>
       <div className={css.body}>
         <p>The card, its transcript and its queue are deleted. Its decisions stay in the decision log.</p>
-        {plan.isLoading && <p className={css.quiet}>Looking at its worktree...</p>}
+        {plan.isLoading && <p className={css.quiet}>Checking its worktree...</p>}
         {plan.error !== null && (
-          <ErrorNote lead="Its worktree could not be looked at." error={plan.error} retry={() => void plan.refetch()} />
+          <ErrorNote lead="Its worktree could not be checked." error={plan.error} retry={() => void plan.refetch()} />
         )}
         {plan.data !== undefined && (
           <Plan removal={plan.data} deletesBuilds={deletesBuilds} setDeletesBuilds={setDeletesBuilds} />

@@ -9,7 +9,7 @@ import { FailureNote } from './note.tsx';
 /** A lazy component could not be loaded: no answer, or Callboard was updated and the file has another name now. */
 class ChunkLoadError extends Error {
   constructor(cause: unknown) {
-    super('A part of the page could not be fetched.', { cause });
+    super('Part of the page could not be loaded.', { cause });
     this.name = 'ChunkLoadError';
   }
 }
@@ -65,7 +65,7 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundarySt
       id: this.props.name,
       color: 'red',
       title: `${this.props.name} ${why(failure)}`,
-      message: 'Load the page anew to have it.',
+      message: 'Reload the page to get it.',
     });
   }
 
@@ -79,7 +79,7 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundarySt
 
 function why(failure: unknown): string {
   if (failure instanceof ChunkLoadError)
-    return 'could not be fetched: the connection is lost, or Callboard was updated meanwhile.';
+    return 'could not be loaded: the connection was lost, or Callboard was updated in the meantime.';
   return `cannot be shown: ${failure instanceof Error ? failure.message : String(failure)}`;
 }
 
@@ -101,7 +101,7 @@ function Failed({ name, failure }: { name: string; failure: unknown }) {
         {name} {why(failure)}
       </FailureNote>
       <Button variant="default" loading={attempt === 'running'} onClick={() => void reload()}>
-        Load the page anew
+        Reload the page
       </Button>
       <div role="status">{attempt === 'failed' && 'Callboard does not answer yet. What is on screen stays.'}</div>
     </div>

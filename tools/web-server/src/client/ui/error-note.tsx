@@ -2,6 +2,7 @@ import type { StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { type ComponentType, createContext, type ReactNode, useContext } from 'react';
 import { describeError, type ErrorStep } from '../lib/error-steps.ts';
+import { CommandWords, CopyCommandOf } from './command-words.tsx';
 import { CopyLine } from './copy-line.tsx';
 import css from './error-note.module.css';
 import { FailureNote } from './note.tsx';
@@ -53,8 +54,10 @@ export function ErrorBody({
   return (
     <div className={css.error}>
       <div className={css.first}>
-        <span className={css.words}>{lead === undefined ? text : `${lead} ${text}`}</span>
-        <Step {...{ step, stageId, retry, isRetrying, done }} />
+        <span className={css.words}>
+          <CommandWords text={lead === undefined ? text : `${lead} ${text}`} />
+        </span>
+        {step === null ? <CopyCommandOf text={text} /> : <Step {...{ step, stageId, retry, isRetrying, done }} />}
       </div>
       {details !== null && (
         <details>
@@ -67,7 +70,7 @@ export function ErrorBody({
 }
 
 interface StepProps {
-  step: ErrorStep | null;
+  step: ErrorStep;
   stageId: StageId | null;
   retry: (() => void) | undefined;
   isRetrying: boolean;
@@ -82,8 +85,6 @@ function Step({ step, stageId, retry, isRetrying, done }: StepProps) {
     done();
   };
   switch (step) {
-    case null:
-      return null;
     case 'try-again':
       return retry === undefined ? null : (
         <StepButton loading={isRetrying} onClick={again(retry)}>

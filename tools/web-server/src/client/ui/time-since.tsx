@@ -1,5 +1,6 @@
-import { exactTime, shortDuration } from '../lib/format.ts';
+import { shortDuration } from '../lib/format.ts';
 import { useNow } from '../lib/use-now.ts';
+import { exactOnHover } from './exact-on-hover.ts';
 
 const JUST_NOW_MS = 5_000;
 
@@ -9,7 +10,7 @@ export function TimeSince({ at, ago = false }: { at: string; ago?: boolean }) {
   const span = shortDuration(ms);
   const words = ms < JUST_NOW_MS ? 'just now' : `${span} ago`;
   return (
-    <time dateTime={at} title={exactTime(at)}>
+    <time dateTime={at} {...exactOnHover(at)}>
       {ago ? words : span}
     </time>
   );

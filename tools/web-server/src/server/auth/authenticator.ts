@@ -60,10 +60,10 @@ export function createAuthenticator({ client, cookie, tokens, guesses }: Authent
       const words = 'Log in first: open a login link (npx callboard link prints one), or send an API token.';
       throw new Rejection('not_logged_in', words);
     }
-    if (secret.length > MAX_SECRET_LENGTH) throw new Rejection('not_logged_in', 'This is not a login of Callboard.');
+    if (secret.length > MAX_SECRET_LENGTH) throw new Rejection('not_logged_in', 'This is not a Callboard login.');
     const login: Login = { credential: { kind: bearer === undefined ? 'page' : 'token', secret }, key: keyOf(secret) };
     if (bearer === undefined && !tokens.isValid(String(headers[PAGE_HEADER] ?? ''), secret)) {
-      const words = `A cookie alone is no login. The page must prove itself with the header ${PAGE_HEADER}, whose token this server has not issued yet.`;
+      const words = `A cookie alone is not enough. Send the page token in the header ${PAGE_HEADER}; this server has not issued one for it yet.`;
       throw new Rejection('page_not_proven', words);
     }
     return login;

@@ -18,11 +18,13 @@ const tags = [
   { name: 'board', description: 'The board as a whole' },
   { name: 'projects', description: 'Repositories, their settings and their rules' },
   { name: 'stages', description: 'Units of work: the cards on the board' },
+  { name: 'review', description: 'Comments on the changes of a stage, and what was viewed of them' },
   { name: 'sessions', description: 'The conversation of a stage' },
   { name: 'queue', description: 'Queued messages' },
   { name: 'requests', description: 'Pending requests and decisions' },
   { name: 'events', description: 'Server-sent events' },
   { name: 'trash', description: 'Files kept from deleted stages' },
+  { name: 'workspace', description: 'What projects run in the worktrees of their stages' },
   { name: 'service', description: 'Health, login and this document' },
 ];
 

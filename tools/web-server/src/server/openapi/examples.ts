@@ -8,6 +8,7 @@ type Examples = { readonly [T in RoutedCommand]: { input: CommandInput<T>; reply
 const { project, stage, pending, draft, queued, rule, session } = the;
 const ofProject = { projectId: project.id };
 const onStage = { stageId: stage.id };
+const onComment = { ...onStage, commentId: work.comment.id };
 const onMessage = { ...onStage, messageId: queued.messageId };
 
 /** An example call of every command, with its reply. */
@@ -19,6 +20,28 @@ export const examples: Examples = {
     reply: { later: the.me.later[0] ?? null },
   },
   update_me: { input: { presentation: 'panel' }, reply: { me: the.me } },
+  search: {
+    input: { q: 'rate limit', limit: 20 },
+    reply: {
+      results: [
+        {
+          ...onStage,
+          kind: 'text',
+          index: 12,
+          snippet: 'The rate limit is checked before the login',
+          marks: [
+            [4, 8],
+            [9, 14],
+          ],
+          by: null,
+          toolName: null,
+          at: the.decision.at,
+        },
+      ],
+      next: null,
+      indexing: null,
+    },
+  },
   get_decisions: { input: { ...onStage, limit: 1 }, reply: { decisions: [the.decision], next: the.decision.at } },
 
   create_project: { input: { path: project.path, name: 'Web' }, reply: { project, created: true } },
@@ -61,17 +84,86 @@ export const examples: Examples = {
     reply: { folder: '/repos/restored', files: work.trashEntry.files, fileCount: work.trashEntry.fileCount },
   },
   get_diff: { input: { ...onStage, path: 'src/login.ts' }, reply: { diff: work.diff } },
+  get_diff_content: {
+    input: { ...onStage, path: 'logo.png', base: work.diff.base, tree: work.diff.tree },
+    reply: { before: null, after: work.image },
+  },
+  get_comments: { input: onStage, reply: { comments: [work.comment] } },
+  add_comment: {
+    input: { ...onStage, path: work.comment.path, side: 'new', line: 1, text: work.comment.text },
+    reply: { comment: work.comment },
+  },
+  edit_comment: { input: { ...onComment, text: work.comment.text }, reply: { comment: work.comment } },
+  remove_comment: { input: onComment, reply: { comment: work.comment } },
+  send_comments: {
+    input: { ...onStage, ids: [work.comment.id] },
+    reply: {
+      message: { status: 'sent', messageId: queued.messageId },
+      comments: [
+        {
+          ...work.comment,
+          state: 'sent',
+          sentAt: work.comment.createdAt,
+          sentBy: 'ada',
+          messageId: queued.messageId,
+          isMine: false,
+        },
+      ],
+    },
+  },
+  get_viewed: { input: onStage, reply: { viewed: { 'src/login.ts': '..5be1a5d6a2d0c7d4' } } },
+  set_viewed: {
+    input: { ...onStage, path: 'src/login.ts', version: '..5be1a5d6a2d0c7d4' },
+    reply: { viewed: { 'src/login.ts': '..5be1a5d6a2d0c7d4' } },
+  },
   suggest_files: {
     input: { ...onStage, query: 'login' },
     reply: { files: ['src/login.ts', 'src/pages/login-form.tsx'] },
   },
-  start_stage: { input: onStage, reply: { stage } },
+  start_stage: { input: { ...onStage, withoutSetup: true }, reply: { stage } },
   advance_stage: { input: onStage, reply: { stage } },
   stop_stage: { input: onStage, reply: { stage } },
+  get_checks: { input: onStage, reply: { checks: [work.check] } },
+  get_phases: { input: onStage, reply: { phases: [work.phase] } },
+  run_check: { input: onStage, reply: { stage } },
+  stop_check: { input: onStage, reply: { stage } },
+  send_check: { input: onStage, reply: { stage } },
   reopen_stage: { input: onStage, reply: { stage } },
   get_completion: { input: onStage, reply: { completion: work.completion } },
   complete_stage: { input: { ...onStage, merge: true, head: work.diff.head, tree: work.diff.tree }, reply: { stage } },
   undo_completion: { input: onStage, reply: { stage } },
+  get_receipt: {
+    input: onStage,
+    reply: { receipt: work.receipt, markdown: '- 1 allowed by a person\n- ` Bash npm install `: allowed by ada' },
+  },
+  get_pull_request: { input: onStage, reply: { plan: work.pullRequestPlan } },
+  open_pull_request: {
+    input: { ...onStage, title: stage.title, body: stage.prompt, draft: true, receipt: true },
+    reply: { stage: { ...stage, pullRequest: { ...work.pullRequest, state: 'draft' } } },
+  },
+  refresh_pull_request: { input: onStage, reply: { stage: { ...stage, pullRequest: work.pullRequest } } },
+  get_feedback: { input: onStage, reply: { feedback: work.feedback } },
+  send_feedback: {
+    input: { ...onStage, checks: ['test'], comments: ['PRRT_kwDO'] },
+    reply: { status: 'resumed', messageId: queued.messageId },
+  },
+
+  get_stage_commands: { input: onStage, reply: { commands: [work.command] } },
+  run_stage_command: {
+    input: { ...onStage, kind: 'setup' },
+    reply: { command: { ...work.command, state: 'running', exitCode: null, endedAt: null } },
+  },
+  get_servers: { input: onStage, reply: { servers: [work.server] } },
+  start_server: { input: { ...onStage, name: 'web' }, reply: { server: work.server } },
+  stop_server: { input: { ...onStage, name: 'web' }, reply: { server: { ...work.server, run: null } } },
+  get_command_output: {
+    input: { ...onStage, commandId: work.command.id, after: 0 },
+    reply: { output: 'added 212 packages in 3s\n', from: 0, to: 25, total: 25, isCut: false },
+  },
+  stop_command: {
+    input: { ...onStage, commandId: work.command.id },
+    reply: { command: { ...work.command, state: 'stopped', exitCode: null, reason: 'Stopped by ada.' } },
+  },
 
   get_capabilities: { input: onStage, reply: { capabilities: the.capabilities, from: 'stage' } },
   get_session: { input: onStage, reply: { session } },

@@ -1,4 +1,19 @@
-import { Completion, Removal, StageDiff, TrashEntry } from '@callboard/contract';
+import {
+  CheckRun,
+  Completion,
+  DevServer,
+  Feedback,
+  FileContent,
+  PhaseRun,
+  PullRequest,
+  PullRequestPlan,
+  Receipt,
+  Removal,
+  ReviewComment,
+  StageDiff,
+  TrashEntry,
+  WorktreeCommand,
+} from '@callboard/contract';
 import { at, project, stage } from './example-values.ts';
 
 /** The values of examples about worktrees and their changes. */
@@ -24,6 +39,29 @@ export const diff = StageDiff.parse({
   ],
 });
 
+export const comment = ReviewComment.parse({
+  id: '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e62',
+  stageId: stage.id,
+  author: 'ada',
+  path: 'src/login.ts',
+  side: 'new',
+  line: 1,
+  endLine: 1,
+  version: '5be1a5d6a2d0c7d4',
+  quote: 'export {};',
+  text: 'Check the empty case.',
+  state: 'draft',
+  hasMoved: false,
+  createdAt: at,
+  sentAt: null,
+  sentBy: null,
+  messageId: null,
+  answeredAt: null,
+  isMine: true,
+});
+
+export const image = FileContent.parse({ bytes: 8, mediaType: 'image/png', dataBase64: 'iVBORw0KGgo=' });
+
 export const completion = Completion.parse({
   plan: {
     branch: 'callboard/STAGE-1',
@@ -38,6 +76,50 @@ export const completion = Completion.parse({
     refusal: null,
   },
   undo: null,
+});
+
+export const command = WorktreeCommand.parse({
+  ...{ id: '5f0c6a0e-2f5d-4b8e-9a51-0c9d7f3e2b41', stageId: stage.id, kind: 'setup', name: 'setup' },
+  ...{ command: 'npm ci', attempt: 1, state: 'passed', exitCode: 0, reason: null },
+  ...{ isolation: { level: 'sandbox', reason: null }, by: null, startedAt: at, endedAt: at, port: null },
+});
+
+export const server = DevServer.parse({
+  ...{ name: 'web', command: 'npm run dev' },
+  run: {
+    ...{ ...command, kind: 'server', name: 'web', command: 'npm run dev', by: 'ada' },
+    ...{ state: 'running', exitCode: null, endedAt: null, port: 21_340 },
+  },
+});
+
+export const check = CheckRun.parse({
+  id: '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e62',
+  stageId: stage.id,
+  phaseIndex: 1,
+  phase: 'Build',
+  command: 'npm test',
+  timeLimit: 600,
+  state: 'failed',
+  failures: 1,
+  attempts: 3,
+  by: null,
+  createdAt: at,
+  startedAt: at,
+  endedAt: at,
+  exitCode: 1,
+  reason: null,
+  commandId: '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e63',
+  messageId: '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e64',
+});
+
+export const phase = PhaseRun.parse({
+  stageId: stage.id,
+  phaseIndex: 0,
+  phase: 'Design',
+  prompt: 'Write the login form, with tests.\n\nDesign it first.',
+  begunAt: at,
+  result: 'The form has two fields.',
+  endedAt: at,
 });
 
 export const removal = Removal.parse({
@@ -63,4 +145,45 @@ export const trashEntry = TrashEntry.parse({
   fileCount: 1,
   bytes: 812,
   worktree: null,
+});
+
+export const pullRequestPlan = PullRequestPlan.parse({
+  ...{ branch: 'callboard/STAGE-1', head: diff.head, tree: diff.tree, base: 'main', remote: 'origin' },
+  ...{ repository: 'github.com/acme/web', host: 'github', commits: 2, unpushed: 2, files: 3 },
+  ...{ uncommitted: [], uncommittedCount: 0, problem: null },
+  title: stage.title,
+  body: 'Write the login form, with tests.\n\nCommits:\n\n- Add the form\n- Test the form',
+});
+
+export const pullRequest = PullRequest.parse({
+  ...{ host: 'github', number: 12, url: 'https://github.com/acme/web/pull/12', title: stage.title, state: 'open' },
+  ...{ base: 'main', branch: 'callboard/STAGE-1', head: diff.head, checks: 'failing', failing: ['test'] },
+  ...{ unresolved: 2, conflicts: false, mergeCommit: null, checkedAt: at, stale: null },
+});
+
+export const feedback = Feedback.parse({
+  checks: [{ name: 'test', url: 'https://github.com/acme/web/actions/runs/1/job/7' }],
+  comments: [
+    {
+      ...{ id: 'PRRT_kwDO', path: 'src/login.ts', line: 12, author: 'grace', text: 'Check the empty case.' },
+      url: 'https://github.com/acme/web/pull/12#discussion_r1',
+    },
+  ],
+});
+
+export const receipt = Receipt.parse({
+  stageId: stage.id,
+  title: stage.title,
+  turns: [
+    {
+      ...{ number: 1, at, message: 'Write the login form, with tests.', by: 'ada' },
+      calls: [
+        {
+          ...{ toolUseId: 'toolu_01', asked: 'Bash npm install', reason: 'person', by: 'ada' },
+          ...{ detail: null, isAgents: false },
+        },
+      ],
+    },
+  ],
+  ...{ total: 1, totals: { person: 1 }, others: [], gaps: [] },
 });

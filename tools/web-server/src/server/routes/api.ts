@@ -7,15 +7,18 @@ import type { EventHub } from '../events/event-hub.ts';
 import { documentRoute } from '../openapi/document.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 import { boardRelays, pendingRoute } from './board.ts';
+import { commentRelays } from './comments.ts';
 import { decisionsRoute } from './decisions.ts';
 import { eventRoutes } from './events.ts';
 import { loginRelays } from './logins.ts';
 import { projectRelays } from './projects.ts';
+import { pullRequestRelays } from './pull-requests.ts';
 import { queueRelays } from './queue.ts';
 import { createAsk, type Relays, relayRoute } from './relay.ts';
 import { requestRelays, sessionRelays } from './sessions.ts';
 import { stageRelays } from './stages.ts';
 import { trashRelays } from './trash.ts';
+import { workspaceRelays } from './workspace.ts';
 
 export interface ApiRoutesOptions {
   client: OrchestratorClient;
@@ -29,12 +32,14 @@ export interface ApiRoutesOptions {
 const relays: Record<string, Relays> = {
   board: boardRelays,
   projects: projectRelays,
-  stages: stageRelays,
+  stages: { ...stageRelays, ...pullRequestRelays },
+  review: commentRelays,
   sessions: sessionRelays,
   queue: queueRelays,
   requests: requestRelays,
   service: loginRelays,
   trash: trashRelays,
+  workspace: workspaceRelays,
 };
 
 /** The part of the API that needs a login. */

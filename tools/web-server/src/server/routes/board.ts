@@ -1,6 +1,7 @@
-import { StageId } from '@callboard/contract';
+import { SearchQuery, StageId } from '@callboard/contract';
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
+import { wholeNumber } from './query.ts';
 import type { Ask } from './relay.ts';
 import { type Relays, relayRoute } from './relay.ts';
 
@@ -14,6 +15,13 @@ export const boardRelays = {
     query: z.strictObject({ stageId: StageId.optional() }),
     summary: 'List pending requests',
     problems: ['unknown_stage'],
+  },
+  search: {
+    query: SearchQuery.extend({ limit: wholeNumber(1, 200).optional() }),
+    summary: 'Search titles, prompts and transcripts',
+    description:
+      'Titles and prompts first, then what was said, done and decided, newest first. All words must occur in one text; "words in quotes" stand together; the last word may be unfinished. Any text is a valid query.',
+    problems: ['unknown_project', 'search_unavailable'],
   },
 } satisfies Relays;
 

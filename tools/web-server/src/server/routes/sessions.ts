@@ -51,7 +51,7 @@ export const sessionRelays = {
     bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Send a message',
     description:
-      'While Claude works: `append` (the default) adds the message to the queue. `replace` replaces all queued messages, returns their texts and keeps them, files included, as drafts `replaced:<id>` (sending one under that `messageId` removes the draft). `steer` writes the message into the running turn. `now` interrupts the turn (the reply comes after the interruption, or after two seconds as `queued`). A message resumes a session that has ended and reopens a stage that is done (`reopened`); under alarm it waits in the queue. An accepted message is never lost. The body may have 25 MiB, attachments included.',
+      'While Claude works: `append` (the default) adds the message to the queue. `replace` replaces all queued messages, returns their texts and keeps them, files included, as drafts `replaced:<id>` (sending one under that `messageId` removes the draft). `steer` writes the message into the running turn. `now` interrupts the turn (the reply comes after the interruption, or after two seconds as `queued`). A message resumes a session that has ended and reopens a stage that is done (`reopened`); under alarm it waits in the queue. An accepted message is never lost. The body may have 25 MB, attachments included.',
     problems: ['unknown_stage', 'unknown_file', 'no_session', 'message_id_reused', 'claude_missing'],
   },
   interrupt: {
@@ -98,7 +98,7 @@ export const sessionRelays = {
   get_task_output: {
     summary: 'Get the output of a background command',
     description:
-      'The last 8 KiB, as text with its escape sequences; also for a command that has ended, while the session has a process. Subagents have no output. A release of Claude Code that cannot return it refuses, and `cliGaps` of the session says so.',
+      'The last 8 kB, as text with its escape sequences; also for a command that has ended, while the session has a process. Subagents have no output. A release of Claude Code that cannot return it refuses, and `cliGaps` of the session says so.',
     problems: ['unknown_stage', 'no_session', 'not_running', 'unknown_task', 'refused_by_claude'],
   },
   get_mcp_servers: {

@@ -8,7 +8,7 @@ export const stageRelays = {
     bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Create a stage',
     description:
-      'It starts automatically only with `autoStart`. Its branch begins at `base` (a branch, tag or commit; by default where the main checkout is) and is called `branch` (by default `callboard/<stage-id>`); it is merged into the branch of the main checkout. `attachments` go with its first message, whenever that is sent; the body may have 25 MiB, attachments included.',
+      'It starts automatically only with `autoStart`. Its branch begins at `base` (a branch, tag or commit; by default where the main checkout is) and is called `branch` (by default `callboard/<stage-id>`); it is merged into the branch of the main checkout. `attachments` go with its first message, whenever that is sent; the body may have 25 MB, attachments included.',
     problems: ['unknown_project', 'unknown_dependency', 'unknown_base', 'bad_branch', 'branch_taken', 'too_many_files'],
   },
   get_stage: { summary: 'Get a stage with its column', problems: ['unknown_stage'] },
@@ -53,7 +53,7 @@ export const stageRelays = {
     query: DiffQuery,
     summary: "Get the worktree's changes, per file",
     description:
-      'Committed or not, compared with the branch that it would be merged into. Only file contents count: attributes, configuration and display filters have no effect. With `path`, returns that file alone, with its patch; with `base` and `tree` as well, compares those two, whatever has changed since.',
+      'Committed or not, compared with the branch that it would be merged into. Only file contents count: attributes, configuration and display filters have no effect. With `path`, returns that file alone, with its patch; with `base` and `tree` as well, compares those two, whatever has changed since. `range=turn` returns what has changed since the last turn began (`since`), `range=<commit>` what one commit changed; `context=whole` puts the whole file around the changes.',
     problems: ['unknown_stage', 'no_session', 'head_moved', 'worktree_failed'],
   },
   suggest_files: {
@@ -65,9 +65,10 @@ export const stageRelays = {
   },
   start_stage: {
     status: 202,
+    isBodyOptional: true,
     summary: 'Start a stage now',
     description:
-      'Neither the limit of parallel sessions nor `held` applies to a start by a person. A stage that was never started is refused while a stage that it depends on is not done.',
+      'With `withoutSetup`, Claude starts in a worktree that is not set up; with `withoutFetch`, a new worktree begins at what the repository has, although the project wants a fetch first. The reply comes when Claude is up, or when the set-up of the worktree begins. Neither the limit of parallel sessions nor `held` applies to a start by a person. A stage that was never started is refused while a stage that it depends on is not done.',
     problems: [
       'unknown_stage',
       'already_running',
@@ -78,12 +79,17 @@ export const stageRelays = {
       'claude_missing',
       'launch_failed',
       'worktree_failed',
+      'setup_failed',
+      'fetch_failed',
+      'settings_invalid',
+      'settings_not_agreed',
     ],
   },
   advance_stage: {
     status: 202,
     summary: 'Start the next phase',
-    description: "Passes the gate of the stage's pipeline that waits for a person.",
+    description:
+      "Passes the gate of the stage's pipeline that waits for a person. After a check that did not pass, it accepts the work as it is: the next phase begins, or the stage moves to Review.",
     problems: [
       'unknown_stage',
       'no_session',
@@ -97,8 +103,37 @@ export const stageRelays = {
   stop_stage: {
     status: 202,
     summary: "End a stage's session",
-    description: 'First gracefully, then by force. Its work so far stays.',
+    description: 'First gracefully, then by force. Its work so far stays. A check that runs is stopped.',
     problems: ['unknown_stage', 'no_session', 'not_running'],
+  },
+  get_checks: {
+    summary: "List the runs of a stage's checks",
+    description:
+      'Newest first. The output of a run is that of its command: `GET /api/stages/:stageId/commands/:commandId/output`. `failures` are those before it: with `attempts` of them a person decides, before that each goes back to Claude as a message (`messageId`).',
+    problems: ['unknown_stage'],
+  },
+  get_phases: {
+    summary: "List the phases of a stage's pipeline that have begun",
+    description: 'Oldest first, with the prompt as it was sent to Claude, and the last words of Claude in it.',
+    problems: ['unknown_stage'],
+  },
+  run_check: {
+    status: 202,
+    summary: "Run the current phase's check again",
+    description: 'What follows from its result is the same as after a turn of Claude.',
+    problems: ['unknown_stage', 'no_session', 'session_alarm', 'no_check', 'already_running', 'already_done'],
+  },
+  stop_check: {
+    status: 202,
+    summary: 'Stop the check that runs',
+    description: 'The stage then needs a person: run it again, write to Claude, or advance.',
+    problems: ['unknown_stage', 'no_session', 'no_check'],
+  },
+  send_check: {
+    status: 202,
+    summary: 'Send the failure of the newest check to Claude once more',
+    description: 'After its turn the check runs again; if it fails, a person decides again.',
+    problems: ['unknown_stage', 'no_session', 'session_alarm', 'no_check', 'already_running', 'disk_low'],
   },
   complete_stage: {
     status: 202,

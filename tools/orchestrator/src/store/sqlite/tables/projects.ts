@@ -18,6 +18,7 @@ const toProject = (row: Row): Project =>
     settings: JSON.parse(row.settings),
     gitSettings: gitSettingsOf(agreementOf(row)?.pending ?? []),
     ...(row.trust !== null && { trust: JSON.parse(row.trust) }),
+    file: row.file === null ? null : JSON.parse(row.file),
   });
 
 const agreementOf = ({ git }: Row): GitAgreement | null => (git === null ? null : GitAgreement.parse(JSON.parse(git)));
@@ -43,10 +44,11 @@ export function projectsTable(db: Database): ProjectsTable {
       const { id, name, path, createdAt } = project;
       const settings = JSON.stringify(project.settings);
       const trust = JSON.stringify(project.trust);
+      const file = project.file === null ? null : JSON.stringify(project.file);
       await db
         .insertInto('projects')
-        .values({ id, name, path, settings, created_at: createdAt, trust })
-        .onConflict((conflict) => conflict.column('id').doUpdateSet({ name, path, settings, trust }))
+        .values({ id, name, path, settings, created_at: createdAt, trust, file })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet({ name, path, settings, trust, file }))
         .execute();
     },
     async gitAgreement(id: ProjectId): Promise<GitAgreement | null> {

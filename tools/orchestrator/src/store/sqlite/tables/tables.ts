@@ -4,7 +4,9 @@ import type { KnownSessions } from '../known-sessions.ts';
 import { agreedTable } from './agreed.ts';
 import { attachmentsTable } from './attachments.ts';
 import { capabilitiesTable } from './capabilities.ts';
+import { checksTable } from './checks.ts';
 import { clockTable } from './clock.ts';
+import { commentsTable } from './comments.ts';
 import { draftFilesTable } from './draft-files.ts';
 import { draftsTable } from './drafts.ts';
 import { eventsTable } from './events.ts';
@@ -14,12 +16,16 @@ import { mergeIntentsTable } from './merge-intents.ts';
 import { outboxTable } from './outbox.ts';
 import type { GivenRows } from './outbox-row.ts';
 import { peopleTable } from './people.ts';
+import { phaseRunsTable } from './phase-runs.ts';
 import { projectsTable } from './projects.ts';
 import { requestsTable } from './requests.ts';
 import { rulesTable } from './rules.ts';
 import { sessionsTable } from './sessions.ts';
 import { stagesTable } from './stages.ts';
 import { transcriptTable } from './transcript.ts';
+import { turnMarksTable } from './turn-marks.ts';
+import { viewedTable } from './viewed.ts';
+import { portRangesTable, worktreeCommandsTable } from './worktree-commands.ts';
 
 /**
  * The tables on a connection or a transaction. Each is created at its first use: most transactions use a few of them,
@@ -56,6 +62,16 @@ export class SqliteTables implements Tables {
   get mergeIntents() {
     this.made.mergeIntents ??= mergeIntentsTable(this.db);
     return this.made.mergeIntents;
+  }
+
+  get checks() {
+    this.made.checks ??= checksTable(this.db);
+    return this.made.checks;
+  }
+
+  get phaseRuns() {
+    this.made.phaseRuns ??= phaseRunsTable(this.db);
+    return this.made.phaseRuns;
   }
 
   get sessions() {
@@ -121,6 +137,31 @@ export class SqliteTables implements Tables {
   get people() {
     this.made.people ??= peopleTable(this.db);
     return this.made.people;
+  }
+
+  get worktreeCommands() {
+    this.made.worktreeCommands ??= worktreeCommandsTable(this.db);
+    return this.made.worktreeCommands;
+  }
+
+  get portRanges() {
+    this.made.portRanges ??= portRangesTable(this.db);
+    return this.made.portRanges;
+  }
+
+  get comments() {
+    this.made.comments ??= commentsTable(this.db);
+    return this.made.comments;
+  }
+
+  get viewed() {
+    this.made.viewed ??= viewedTable(this.db);
+    return this.made.viewed;
+  }
+
+  get turnMarks() {
+    this.made.turnMarks ??= turnMarksTable(this.db);
+    return this.made.turnMarks;
   }
 
   get clock() {

@@ -2,12 +2,11 @@ import type { BoardView, Column, PendingRequest, StageId, StageView } from '@cal
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useLayoutEffect, useRef } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
-import { startStage } from '../../../data/stage-commands.ts';
-import { showFailure } from '../../../data/use-command.tsx';
 import { isTextField, useLetterKeys } from '../../../ui/shortcuts.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { cardAt, MOVES } from '../model/card-focus.ts';
 import { COLUMNS, columnStages, PHONE_COLUMNS } from '../model/columns.ts';
+import { startFromRow } from './start-from-row.ts';
 import { useBoardFilter } from './use-board-filter.ts';
 import { firstRequestOf } from './use-card.ts';
 
@@ -142,20 +141,10 @@ function act(view: BoardView, key: string): boolean {
   if (key !== 's') return false;
   const wanted = ui.picked.size > 0 ? ui.picked : new Set(row === null ? [] : [row]);
   const startable = view.stages.filter((stage) => wanted.has(stage.id) && canStart(stage));
-  for (const stage of startable) void startOne(stage);
+  for (const stage of startable) void startFromRow(stage);
   if (startable.length > 0) ui.unpick();
   return startable.length > 0;
 }
 
 /** Whether the stage was never started and is not done. */
 export const canStart = ({ session, completedAt }: StageView): boolean => session === null && completedAt === null;
-
-async function startOne(stage: StageView): Promise<void> {
-  const { id, title } = stage;
-  try {
-    await startStage(id);
-  } catch (error) {
-    const retry = () => void startOne(stage);
-    showFailure({ title: `${title} was not started`, error, stageId: id, retry });
-  }
-}

@@ -1,6 +1,6 @@
 import { type BoardView, type PendingRequest, STAKE_WORDS, type StageId, type StageView } from '@callboard/contract';
-import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { type QueryClient, QueryObserver, useQuery, useQueryClient } from '@tanstack/react-query';
+import { createContext, use, useMemo, useState, useSyncExternalStore } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { memoizeByObject } from '../../../lib/memoize.ts';
 import { waitingSince } from '../../../lib/stages-needing-you.ts';
@@ -24,6 +24,33 @@ export interface CardData {
 export function useCard(stageId: StageId): CardData | undefined {
   const select = useMemo(() => keepEqual((view) => readCard(view, stageId)), [stageId]);
   return useQuery({ ...boardQuery, select, structuralSharing: false }).data;
+}
+
+const observe = (cache: QueryClient) => new QueryObserver(cache, boardQuery);
+type BoardObserver = ReturnType<typeof observe>;
+
+/** Reads the board for rows: hundreds of them share one observer of it. */
+const BoardRows = createContext<BoardObserver | null>(null);
+export const BoardRowsProvider = BoardRows.Provider;
+
+/** Makes what `useRowCard` reads from. */
+export function useBoardRows(): BoardObserver {
+  const cache = useQueryClient();
+  const [observer] = useState(() => observe(cache));
+  return observer;
+}
+
+/** Like `useCard`, for a row below a `BoardRowsProvider`. */
+export function useRowCard(stageId: StageId): CardData | undefined {
+  const cache = useQueryClient();
+  const observer = use(BoardRows);
+  if (observer === null) throw new Error('There is no BoardRowsProvider above this row.');
+  const select = useMemo(() => keepEqual((view) => readCard(view, stageId)), [stageId]);
+  const read = () => {
+    const view = cache.getQueryData(boardQuery.queryKey);
+    return view === undefined ? undefined : select(view);
+  };
+  return useSyncExternalStore(observer.subscribe, read);
 }
 
 /** Returns the same card again while nothing in it has changed: hundreds of rows read the board at each event. */

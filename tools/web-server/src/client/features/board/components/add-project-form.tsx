@@ -3,8 +3,8 @@ import { Button, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type FormEvent, useState } from 'react';
 import { useTrustDialog } from '../../../data/trust-query.ts';
-import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useAddProject } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { newSandboxForm, readSandboxForm } from '../model/sandbox-form.ts';
@@ -42,12 +42,13 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
         description="A git repository on Callboard’s machine. Pick it above or type its path; ~ is the home folder."
         placeholder="~/code/app"
         value={path}
-        error={problem ?? (add.isError ? errorText(add.error) : null)}
+        error={problem ?? add.isError}
         onChange={(event) => setPath(event.currentTarget.value)}
         styles={{ input: { fontFamily: 'var(--font-code)' } }}
         data-autofocus
         required
       />
+      {problem === null && add.isError && <ErrorNote error={add.error} />}
       <TextInput
         label="Name"
         description="Defaults to the folder’s name."

@@ -82,12 +82,13 @@ interface DropTargetProps extends BoardColumnProps {
 }
 
 function DropTarget({ column, stageIds, isPhone, RequestSlot }: DropTargetProps) {
-  const isFixed = !useCanCommand() || isPhone;
+  const isOff = !useCanCommand();
+  const isFixed = isOff || isPhone;
   const lifted = useLifted(({ lifted }) => (lifted?.over === column ? lifted.stageId : null));
   const Rows = stageIds.length > MOST_DRAWN ? VirtualRows : AllRows;
   return (
     <>
-      <Rows {...{ column, stageIds, isFixed, RequestSlot }} />
+      <Rows {...{ column, stageIds, isOff, isFixed, RequestSlot }} />
       {lifted !== null && <DropHint stageId={lifted} column={column} />}
     </>
   );

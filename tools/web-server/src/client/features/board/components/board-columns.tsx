@@ -1,5 +1,7 @@
 import { useBoardKeys } from '../api/use-board-keys.ts';
+import { BoardRowsProvider, useBoardRows } from '../api/use-card.ts';
 import { useRowDrag } from '../api/use-row-drag.ts';
+import { useRowLinks } from '../api/use-row-links.ts';
 import { COLUMNS } from '../model/columns.ts';
 import { useLifted } from '../model/lifted.ts';
 import css from './board.module.css';
@@ -11,15 +13,18 @@ import type { RowSlots } from './stage-row.tsx';
 /** The six columns; on a phone one at a time. Dragging a row to another column is a command. */
 export function BoardColumns({ RequestSlot, arm }: RowSlots) {
   useBoardKeys(arm);
-  const handlers = useRowDrag();
+  const rows = useBoardRows();
+  const handlers = { ...useRowDrag(), onClick: useRowLinks() };
   return (
     <>
       <ColumnTabs />
-      <div className={css.columns} {...handlers}>
-        {COLUMNS.map((column) => (
-          <BoardColumn key={column} column={column} RequestSlot={RequestSlot} />
-        ))}
-      </div>
+      <BoardRowsProvider value={rows}>
+        <div className={css.columns} {...handlers}>
+          {COLUMNS.map((column) => (
+            <BoardColumn key={column} column={column} RequestSlot={RequestSlot} />
+          ))}
+        </div>
+      </BoardRowsProvider>
       <p hidden id={DRAG_HELP}>
         Press space to lift the stage, the arrow keys to move it to another column, space to drop it and Escape to
         cancel. Dropped on Running it starts, on Done it is completed.

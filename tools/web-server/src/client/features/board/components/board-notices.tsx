@@ -6,7 +6,9 @@ import { z } from 'zod';
 import { boardQuery } from '../../../data/queries.ts';
 import { useTrustDialog, useTrustLater } from '../../../data/trust-query.ts';
 import { readStored, writeStored } from '../../../lib/browser-storage.ts';
+import { withCheck } from '../../../lib/command-parts.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { CommandWords, CopyCommandOf } from '../../../ui/command-words.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useSettleSandbox } from '../api/use-board-commands.ts';
@@ -51,10 +53,10 @@ function ClaudeNotice() {
 function Warnings() {
   const { data: warnings = [] } = useQuery({ ...boardQuery, select: (view) => view.warnings });
   const { data: paused = null } = useQuery({ ...boardQuery, select: (view) => view.paused });
-  return (paused === null ? warnings : [paused, ...warnings]).map((warning) => (
-    <div key={warning} className={boardCss.warning}>
-      <Note>{warning}</Note>
-    </div>
+  return (paused === null ? warnings : [paused, ...warnings]).map(withCheck).map((warning) => (
+    <Notice key={warning} text={warning}>
+      <CopyCommandOf text={warning} />
+    </Notice>
   ));
 }
 
@@ -88,7 +90,7 @@ function SandboxOffer({ projects }: { projects: readonly Project[] }) {
   );
   return (
     <Notice
-      text={`Claude’s commands in ${names} can run in a sandbox: they then cannot reach what answers for you, and you are asked before they use the network. It takes effect at each stage’s next start.`}
+      text={`Claude’s commands in ${names} can run in a sandbox. They then cannot approve their own requests, and ask before they use the network. Takes effect when a stage next starts.`}
     >
       {button(false, 'Not now')}
       {button(true, 'Turn on')}
@@ -166,7 +168,9 @@ function Notice({ text, children }: { text: string; children: ReactNode }) {
     <div className={boardCss.warning}>
       <Note>
         <div className={css.notice}>
-          <span>{text}</span>
+          <span>
+            <CommandWords text={text} />
+          </span>
           {children}
         </div>
       </Note>

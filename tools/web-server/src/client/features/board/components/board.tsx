@@ -56,7 +56,7 @@ function BoardBar({ filters }: { filters: boolean }) {
       <h1>Board</h1>
       {filters && <FilterBar />}
       {hasPicked && (
-        <ErrorBoundary name="The bar of the picked stages">
+        <ErrorBoundary name="The bar of the selected stages">
           <PickedBar />
         </ErrorBoundary>
       )}

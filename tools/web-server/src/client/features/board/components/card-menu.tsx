@@ -1,14 +1,6 @@
 import type { StageView } from '@callboard/contract';
 import { Menu } from '@mantine/core';
-import {
-  IconArrowBackUp,
-  IconArrowRight,
-  IconCheck,
-  IconDots,
-  IconPencil,
-  IconPlayerPlay,
-  IconTrash,
-} from '@tabler/icons-react';
+import { IconArrowBackUp, IconArrowRight, IconCheck, IconPencil, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { openCompleteDialog } from '../../../data/complete-dialog.ts';
@@ -18,6 +10,21 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './row.module.css';
 
+/** Made once, of one path: each row has them. */
+const DOTS = (
+  <svg
+    width={16}
+    height={16}
+    viewBox="0 0 16 16"
+    stroke="currentColor"
+    strokeWidth={2}
+    strokeLinecap="round"
+    aria-hidden
+  >
+    <path d="M3.5 8h.01M8 8h.01M12.5 8h.01" />
+  </svg>
+);
+
 /** The actions on a stage from its row. The menu is made when it is first opened: there are hundreds of rows. */
 export function CardMenu({ stage }: { stage: StageView }) {
   const [wasOpened, setWasOpened] = useState(false);
@@ -25,7 +32,7 @@ export function CardMenu({ stage }: { stage: StageView }) {
   if (wasOpened) return <OpenedMenu stage={stage} button={button} />;
   return (
     <button type="button" aria-haspopup="menu" {...button} onClick={() => setWasOpened(true)}>
-      <IconDots size={16} />
+      {DOTS}
     </button>
   );
 }
@@ -41,7 +48,7 @@ function OpenedMenu({ stage, button }: OpenedMenuProps) {
     <Menu opened={isOpen} onChange={setIsOpen}>
       <Menu.Target>
         <button type="button" {...button}>
-          <IconDots size={16} />
+          {DOTS}
         </button>
       </Menu.Target>
       <Menu.Dropdown>

@@ -1,5 +1,5 @@
 import type { Column, StageId } from '@callboard/contract';
-import { useVirtualizer } from '@tanstack/react-virtual';
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
 import { memo, useCallback, useEffect, useLayoutEffect, useRef } from 'react';
 import { ROW } from '../api/use-row-drag.ts';
 import { useBoardUi } from '../model/board-ui.ts';
@@ -21,31 +21,36 @@ export interface ColumnRowsProps extends Pick<RowSlots, 'RequestSlot'> {
   stageIds: readonly StageId[];
   /** Whether rows stay where they are. */
   isFixed: boolean;
+  /** Whether nothing can be commanded now. */
+  isOff: boolean;
 }
 
 /** The rows of a column that draws all of them. */
-export function AllRows({ column, stageIds, isFixed, RequestSlot }: ColumnRowsProps) {
+export function AllRows({ column, stageIds, isFixed, isOff, RequestSlot }: ColumnRowsProps) {
   const list = useList(column);
   return (
     <ul className={css.rows} {...list}>
       {stageIds.map((stageId) => (
-        <Row key={stageId} {...{ stageId, isFixed, RequestSlot }} />
+        <Row key={stageId} {...{ stageId, isFixed, isOff, RequestSlot }} />
       ))}
     </ul>
   );
 }
 
 /** The rows of a long column. */
-export function VirtualRows({ column, stageIds, isFixed, RequestSlot }: ColumnRowsProps) {
+export function VirtualRows({ column, stageIds, isFixed, isOff, RequestSlot }: ColumnRowsProps) {
   const list = useList(column);
   const wanted = useBoardUi((ui) => ui.wanted);
+  const { height, measureElement } = useMeasuring();
   const virtualizer = useVirtualizer({
     count: stageIds.length,
     getScrollElement: () => list.ref.current,
-    estimateSize: () => ROW_HEIGHT,
+    estimateSize: () => height.current,
     getItemKey: (index) => stageIds[index] ?? index,
     overscan: OVERSCAN,
     initialOffset: () => keptScroll(column),
+    measureElement,
+    useFlushSync: false,
   });
   useEffect(() => {
     const index = wanted === null ? -1 : stageIds.indexOf(wanted);
@@ -57,14 +62,38 @@ export function VirtualRows({ column, stageIds, isFixed, RequestSlot }: ColumnRo
       {virtualizer.getVirtualItems().map(({ index, start }) => {
         const stageId = stageIds[index];
         if (stageId === undefined) return null;
-        const props = { stageId, index, isFixed, RequestSlot, top: start, measure: virtualizer.measureElement };
+        const props = { stageId, index, isFixed, isOff, RequestSlot, top: start, measure: virtualizer.measureElement };
         return <Row key={stageId} {...props} />;
       })}
     </ul>
   );
 }
 
-interface RowProps extends Pick<ColumnRowsProps, 'RequestSlot' | 'isFixed'> {
+/**
+ * How high rows are. A row that appears is taken to be as high as the last one that was measured, and measured by the browser
+ * itself once it has laid it out: to ask for its height would lay out the page once more.
+ */
+function useMeasuring() {
+  const height = useRef(ROW_HEIGHT);
+  const measureElement = useCallback(
+    (
+      element: Element,
+      entry: ResizeObserverEntry | undefined,
+      { itemSizeCache, indexFromElement, options }: Measuring,
+    ) => {
+      const [box] = entry?.borderBoxSize ?? [];
+      if (box === undefined) return itemSizeCache.get(options.getItemKey(indexFromElement(element))) ?? height.current;
+      height.current = Math.round(box.blockSize);
+      return height.current;
+    },
+    [],
+  );
+  return { height, measureElement };
+}
+
+type Measuring = Virtualizer<HTMLUListElement, Element>;
+
+interface RowProps extends Pick<ColumnRowsProps, 'RequestSlot' | 'isFixed' | 'isOff'> {
   stageId: StageId;
   /** Its place, in a column that does not draw all rows. */
   index?: number;
@@ -73,7 +102,7 @@ interface RowProps extends Pick<ColumnRowsProps, 'RequestSlot' | 'isFixed'> {
 }
 
 /** A row in its place. */
-const Row = memo(function Row({ stageId, index, isFixed, RequestSlot, top, measure }: RowProps) {
+const Row = memo(function Row({ stageId, index, isFixed, isOff, RequestSlot, top, measure }: RowProps) {
   const isLifted = useLifted(({ lifted }) => lifted?.stageId === stageId);
   return (
     <li
@@ -83,7 +112,7 @@ const Row = memo(function Row({ stageId, index, isFixed, RequestSlot, top, measu
       style={top === undefined ? undefined : { position: 'absolute', top, left: 0, right: 0 }}
       data-dragging={isLifted}
     >
-      <StageRow stageId={stageId} RequestSlot={RequestSlot} dragHelp={isFixed ? undefined : DRAG_HELP} />
+      <StageRow {...{ stageId, RequestSlot, isOff }} dragHelp={isFixed ? undefined : DRAG_HELP} />
     </li>
   );
 });
@@ -99,10 +128,10 @@ function useList(column: Column) {
     const kept = keptScroll(column);
     if (list !== null && kept > 0) list.scrollTop = kept;
   }, [column]);
-  const onScroll = useCallback(
+  const onScrollEnd = useCallback(
     ({ currentTarget }: { currentTarget: HTMLElement }) =>
       sessionStorage.setItem(SCROLL_KEY + column, String(Math.round(currentTarget.scrollTop))),
     [column],
   );
-  return { ref, onScroll };
+  return { ref, onScrollEnd };
 }

@@ -3,8 +3,9 @@ import { Button, CloseButton, NativeSelect, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
-import { useUrlText } from '../../../lib/use-url-text.ts';
 import { useBoardFilter } from '../api/use-board-filter.ts';
+import { useTypedFilter } from '../api/use-typed-filter.ts';
+import { useBoardUi } from '../model/board-ui.ts';
 import { groupsOf, isFiltering } from '../model/filter.ts';
 import css from './board.module.css';
 
@@ -17,7 +18,7 @@ const choices = (view: BoardView) => ({
 export function FilterBar() {
   const { data } = useQuery({ ...boardQuery, select: choices });
   const { filter, setFilter } = useBoardFilter();
-  const [text, type] = useUrlText(filter.text, (typed, options) => setFilter({ text: typed }, options));
+  const { text, type, keep } = useTypedFilter();
   const { projects = [], groups = [] } = data ?? {};
   return (
     <search className={css.filters} aria-label="Filter the board">
@@ -28,9 +29,10 @@ export function FilterBar() {
         placeholder="Find by title, id or prompt  /"
         data-shortcut="find"
         leftSection={<IconSearch size={16} aria-hidden />}
-        rightSection={text !== '' && <CloseButton size={24} aria-label="Empty the search" onClick={() => type('')} />}
+        rightSection={text !== '' && <CloseButton size={24} aria-label="Clear search" onClick={() => type('')} />}
         value={text}
         onChange={(event) => type(event.currentTarget.value)}
+        onBlur={keep}
         onKeyDown={(event) => {
           if (event.key === 'Escape') type('');
         }}
@@ -54,7 +56,14 @@ export function FilterBar() {
         />
       )}
       {isFiltering(filter) && (
-        <Button variant="subtle" size="compact-sm" onClick={() => setFilter({ project: '', group: '', text: '' })}>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          onClick={() => {
+            useBoardUi.getState().setTyped(null);
+            setFilter({ project: '', group: '', text: '' });
+          }}
+        >
           Show all
         </Button>
       )}

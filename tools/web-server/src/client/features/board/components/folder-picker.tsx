@@ -5,9 +5,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { foldersQuery } from '../../../data/folders-query.ts';
 import { boardQuery } from '../../../data/queries.ts';
-import { errorText } from '../../../lib/api-client.ts';
+import { describeError } from '../../../lib/error-steps.ts';
+import { ErrorNote } from '../../../ui/error-note.tsx';
 import { MiddleCut } from '../../../ui/middle-cut.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
 import css from './folder-picker.module.css';
 
 interface FolderPickerProps {
@@ -19,10 +19,17 @@ interface FolderPickerProps {
 /** Folders of Callboard's machine, from the home folder on. A press on a repository chooses it, on any other folder opens it. */
 export function FolderPicker({ chosen, choose }: FolderPickerProps) {
   const [at, setAt] = useState<string | undefined>(undefined);
-  const { data, error, isPlaceholderData } = useQuery(foldersQuery(at));
+  const { data, error, isPlaceholderData, refetch, isFetching } = useQuery(foldersQuery(at));
   const { data: known = [] } = useQuery({ ...boardQuery, select: (view) => view.projects.map(({ path }) => path) });
   if (error !== null)
-    return <Unlisted words={errorText(error)} goHome={at === undefined ? null : () => setAt(undefined)} />;
+    return (
+      <Unlisted
+        error={error}
+        goHome={at === undefined ? null : () => setAt(undefined)}
+        retry={() => void refetch()}
+        isRetrying={isFetching}
+      />
+    );
   if (data === undefined) return <div className={css.picker} aria-busy />;
   const { folder, parent, folders, isCut } = data;
   return (
@@ -88,13 +95,21 @@ function Row({ folder: { name, isRepository }, isChosen, isKnown, press }: RowPr
   );
 }
 
-const Unlisted = ({ words, goHome }: { words: string; goHome: (() => void) | null }) => (
-  <FailureNote>
-    {words}
-    {goHome !== null && (
-      <Button variant="default" size="compact-md" mt={8} style={{ display: 'block' }} onClick={goHome}>
+interface UnlistedProps {
+  error: Error;
+  goHome: (() => void) | null;
+  retry: () => void;
+  isRetrying: boolean;
+}
+
+/** What cannot be listed will not be at a second try either; any other failure may pass. */
+const Unlisted = ({ error, goHome, retry, isRetrying }: UnlistedProps) => (
+  <div className={css.unlisted}>
+    <ErrorNote error={error} retry={retry} isRetrying={isRetrying} />
+    {goHome !== null && describeError(error).step === null && (
+      <Button size="compact-md" onClick={goHome}>
         Back to the home folder
       </Button>
     )}
-  </FailureNote>
+  </div>
 );

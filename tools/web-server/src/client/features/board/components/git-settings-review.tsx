@@ -13,12 +13,12 @@ export function GitSettingsReview({ project: { id, name, gitSettings } }: { proj
   const agree = useAgreeGitSettings(id);
   const canCommand = useCanCommand();
   if (!gitSettings.needed)
-    return <p className={formCss.about}>Every git setting and hook of {name} that runs programs is agreed to.</p>;
+    return <p className={formCss.about}>You have agreed to every git setting and hook of {name} that runs programs.</p>;
   return (
     <div className={formCss.form}>
       <p>
-        Added since you registered {name}, and left off when Callboard itself calls git. Agree if you know them; if not,
-        remove them from the files named here. Of a hook the beginning is shown.
+        Added since you registered {name}. Callboard leaves these off when it runs git, until you agree. Agree if you
+        recognize them; otherwise remove them from the files named here. Of a hook, only the beginning is shown.
       </p>
       <HiddenNote
         texts={gitSettings.items.flatMap(({ name: key, value, file }) =>
@@ -43,7 +43,7 @@ export function GitSettingsReview({ project: { id, name, gitSettings } }: { proj
           </li>
         ))}
       </ul>
-      {agree.isError && <ErrorNote lead="Nothing was agreed to." error={agree.error} />}
+      {agree.isError && <ErrorNote lead="Nothing was changed." error={agree.error} />}
       <div className={formCss.end}>
         <Button disabled={!canCommand} loading={agree.isPending} onClick={() => agree.mutate(gitSettings.hash)}>
           Agree

@@ -43,7 +43,7 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
           Close
         </Button>
         <Button type="submit" disabled={!useCanCommand() || path.trim() === ''} loading={run.isPending}>
-          Import
+          {run.isError ? 'Import again' : 'Import'}
         </Button>
       </div>
     </form>

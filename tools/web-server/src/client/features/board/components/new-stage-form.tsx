@@ -22,7 +22,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
   const known = projects.find((project) => project.id === wantedProject) ?? projects[0];
   const closeForm = useBoardUi((ui) => ui.closeForm);
-  const { form, set, discard, isRestored } = useFormDraft('new', () => emptyStageForm(known?.id ?? ''));
+  const { form, set, discard, isRestored } = useFormDraft('new', () => emptyStageForm(known));
   const files = useFormFiles('new');
   const [errors, setErrors] = useState<FieldErrors>({});
   const [another, setAnother] = useState(false);

@@ -22,10 +22,10 @@ export function PickedBar() {
   const stages = all.filter(({ id }) => picked.has(id));
   if (stages.length === 0) return null;
   return (
-    <div className={css.picked} role="toolbar" aria-label="Picked stages">
-      <span className={css.pickedCount}>{count(stages.length, 'stage')} picked</span>
+    <div className={css.picked} role="toolbar" aria-label="Selected stages">
+      <span className={css.pickedCount}>{count(stages.length, 'stage')} selected</span>
       <Actions stages={stages} />
-      <Button size="xs" variant="subtle" color="gray" title="Unpick (Esc)" onClick={() => letGo(stages)}>
+      <Button size="xs" variant="subtle" color="gray" title="Clear selection (Esc)" onClick={() => letGo(stages)}>
         Clear
       </Button>
     </div>
@@ -114,7 +114,7 @@ function DeletePicked({ stages }: { stages: readonly StageView[] }) {
   );
 }
 
-const FAILED = 'Not all of the picked stages were changed';
+const FAILED = 'Not all selected stages were changed';
 
 /** Unpicks all, and gives the focus back to the last one: the bar that had it goes. */
 function letGo(stages: readonly StageView[]): void {

@@ -13,6 +13,7 @@ import css from './forms.module.css';
 import { GitSettingsReview } from './git-settings-review.tsx';
 import { ImportForm } from './import-form.tsx';
 import { SandboxFields } from './sandbox-fields.tsx';
+import { WorkspaceSettingsForm } from './workspace-fields.tsx';
 
 interface ProjectFormsProps {
   projectId: ProjectId;
@@ -32,12 +33,16 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
     <Tabs defaultValue={tab ?? 'settings'} keepMounted={false}>
       <Tabs.List mb="lg">
         <Tabs.Tab value="settings">Settings</Tabs.Tab>
+        <Tabs.Tab value="worktrees">Worktrees</Tabs.Tab>
         <Tabs.Tab value="import">Import stages</Tabs.Tab>
         <Tabs.Tab value="rules">Rules</Tabs.Tab>
         <Tabs.Tab value="git">Git settings</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="settings">
         <SettingsForm project={project} />
+      </Tabs.Panel>
+      <Tabs.Panel value="worktrees">
+        <WorkspaceSettingsForm project={project} />
       </Tabs.Panel>
       <Tabs.Panel value="import">
         <ImportForm projectId={projectId} />
@@ -84,7 +89,7 @@ function SettingsForm({ project }: { project: Project }) {
       />
       <Textarea
         label="Files to copy into each worktree"
-        description="Ignored files such as .env, one pattern a line, relative to the repository."
+        description="Ignored files such as .env, one pattern per line, relative to the repository."
         autosize
         minRows={2}
         maxRows={8}
@@ -94,7 +99,7 @@ function SettingsForm({ project }: { project: Project }) {
       />
       <Checkbox
         label="Check out submodules"
-        description="In every new worktree; Git may fetch them from their addresses. Without it their folders are empty."
+        description="In every new worktree. Git may fetch them from their remotes. If off, their folders stay empty."
         checked={form.submodules}
         onChange={(event) => set({ submodules: event.currentTarget.checked })}
       />

@@ -1,8 +1,10 @@
 import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { useAcknowledgeDenial, useAdvanceStage, useStartStage } from '../../../data/stage-commands.ts';
+import { useAcknowledgeDenial, useAdvanceStage, useRunCheck } from '../../../data/stage-commands.ts';
+import { checkAtGate } from '../../../lib/check-words.ts';
 import { canAcknowledgeDenial, phaseNext } from '../../../lib/needs-you-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { startFromRow } from '../api/start-from-row.ts';
 import css from './row.module.css';
 
 interface ActionProps {
@@ -10,24 +12,25 @@ interface ActionProps {
   describedBy: string;
 }
 
-/** A plain button: hundreds of rows have one. */
-export function StartButton({ stage, describedBy }: ActionProps) {
-  const start = useStartStage(stage.title);
-  const off = !useCanCommand();
-  return (
-    <button
-      type="button"
-      className={css.start}
-      title="Start (S)"
-      aria-describedby={describedBy}
-      aria-busy={start.isPending}
-      disabled={off || start.isPending}
-      onClick={() => start.mutate(stage.id)}
-    >
-      Start
-    </button>
-  );
+interface StartButtonProps extends ActionProps {
+  isSending: boolean;
+  isOff: boolean;
 }
+
+/** A plain button without a state of its own: hundreds of rows have one. */
+export const StartButton = ({ stage, describedBy, isSending, isOff }: StartButtonProps) => (
+  <button
+    type="button"
+    className={css.start}
+    title="Start (S)"
+    aria-describedby={describedBy}
+    aria-busy={isSending}
+    disabled={isOff || isSending}
+    onClick={() => void startFromRow(stage)}
+  >
+    Start
+  </button>
+);
 
 /** Acknowledges that Claude Code denied the last call, which moves the stage to Review. */
 export function SeenButton({ stage, describedBy }: ActionProps) {
@@ -52,7 +55,8 @@ export function SeenButton({ stage, describedBy }: ActionProps) {
 export function AdvanceButton({ stage, describedBy }: ActionProps) {
   const advance = useAdvanceStage(stage.title);
   const off = !useCanCommand();
-  if (stage.session?.atGate !== true || stage.session.alarm !== null) return null;
+  const isHuman = stage.session?.atGate === true && checkAtGate(stage) === null;
+  if (!isHuman || stage.session?.alarm !== null) return null;
   return (
     <Button
       size="compact-sm"
@@ -62,6 +66,25 @@ export function AdvanceButton({ stage, describedBy }: ActionProps) {
       onClick={() => advance.mutate(stage.id)}
     >
       Start {phaseNext(stage)}
+    </Button>
+  );
+}
+
+/** Runs a check again that waits for a person. What else can be done is on the stage's page. */
+export function RunCheckButton({ stage, describedBy }: ActionProps) {
+  const run = useRunCheck(stage.title);
+  const off = !useCanCommand();
+  if (checkAtGate(stage) === null || stage.session?.alarm !== null) return null;
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      aria-describedby={describedBy}
+      disabled={off}
+      loading={run.isPending}
+      onClick={() => run.mutate(stage.id)}
+    >
+      Run again
     </Button>
   );
 }

@@ -1,8 +1,10 @@
 import type { StageView } from '@callboard/contract';
 import { useEffect, useState } from 'react';
+import { checkResult } from '../../../lib/check-words.ts';
 import { count } from '../../../lib/format.ts';
 import { useSessionNow } from '../../../stream/stream-context.tsx';
 import { KindIcon } from '../../../ui/kind-icon.tsx';
+import { PullRequestLine } from '../../../ui/pull-request-line.tsx';
 import { TextWithPath } from '../../../ui/text-with-path.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import type { CardData } from '../api/use-card.ts';
@@ -13,6 +15,12 @@ import css from './row.module.css';
 export function RowLine({ card: { stage, words } }: { card: CardData }) {
   const stalled = stage.session?.stalledSince ?? null;
   if (stage.column === 'running') return <NowLine stage={stage} otherwise={words.text} />;
+  if (stage.column === 'review' && stage.pullRequest !== null)
+    return (
+      <span className={css.words}>
+        <PullRequestLine pullRequest={stage.pullRequest} />
+      </span>
+    );
   if (stage.column === 'review' && (stage.session?.changes?.files ?? 0) > 0) return <Changes stage={stage} />;
   if (stalled !== null && words.asked === undefined && stage.session?.alarm === null)
     return (
@@ -74,11 +82,13 @@ function Clock({ since }: { since: string }) {
 /** The worktree's changes at the end of the last turn. */
 function Changes({ stage }: { stage: StageView }) {
   const { files = 0, additions = 0, deletions = 0 } = stage.session?.changes ?? {};
-  const words = `${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
+  const checks = checkResult(stage);
+  const words = `${checks === '' ? '' : `${checks}, `}${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
   return (
     <span className={css.words} data-code="true" role="img" aria-label={words} title={words}>
       +{additions}
       {deletions > 0 && ` −${deletions}`} <span className={css.files}>{count(files, 'file')}</span>
+      {checks !== '' && <span className={css.files}> {checks}</span>}
     </span>
   );
 }

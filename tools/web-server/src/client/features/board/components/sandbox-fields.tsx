@@ -20,7 +20,7 @@ export function SandboxFields({ form, set }: SandboxFieldsProps) {
     <>
       <Checkbox
         label="Run Claude’s commands in a sandbox"
-        description="They write to the worktree only, cannot answer for you, and ask before they use the network. Turn it off, or allow hosts and sockets by name, if tests need a database or Docker. Applies from each stage’s next start."
+        description="They can write only to the worktree, cannot approve their own requests, and ask before they use the network. If tests need a database or Docker, allow its hosts and sockets below, or turn this off. Takes effect when a stage next starts."
         checked={form.sandbox === true}
         onChange={(event) => set({ sandbox: event.currentTarget.checked })}
       />
@@ -29,14 +29,14 @@ export function SandboxFields({ form, set }: SandboxFieldsProps) {
         <div className={css.phase}>
           <Checkbox
             label="Fewer questions"
-            description="Commands in the sandbox run without asking. Using the network and leaving the sandbox are asked for."
+            description="Commands in the sandbox run without asking. They still ask to use the network or to leave the sandbox."
             checked={form.autoAllow}
             onChange={(event) => set({ autoAllow: event.currentTarget.checked })}
           />
           <div className={css.row}>
             <Textarea
               label="Hosts to reach without asking"
-              description="One a line, such as packages.example.com or *.example.com."
+              description="One per line, such as packages.example.com or *.example.com."
               autosize
               minRows={2}
               maxRows={6}
@@ -47,7 +47,7 @@ export function SandboxFields({ form, set }: SandboxFieldsProps) {
             />
             <Textarea
               label="Sockets to connect to"
-              description="One path a line. On Linux the first one opens every socket, so sessions then count as noticed only."
+              description="One path per line. On Linux, one socket opens them all: forged answers are then noticed, not prevented."
               autosize
               minRows={2}
               maxRows={6}

@@ -17,10 +17,12 @@ import { branchesQuery } from '../../../data/branches-query.ts';
 import { boardQuery, useCapabilities } from '../../../data/queries.ts';
 import { effortOptions, modelOptions } from '../../../lib/model-options.ts';
 import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
+import { emptyPhase } from '../../../lib/phase-form.ts';
 import { PRIORITIES, priorityWord } from '../../../lib/priority-words.ts';
 import { PriorityMark } from '../../../ui/priority-mark.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
-import { emptyPhase, type StageFormControl } from '../model/stage-form.ts';
+import { OWN_PHASES, pipelineName, pipelinesIn } from '../model/pipeline-choice.ts';
+import { phasesOf, type StageFormControl, stageDefaultsOf } from '../model/stage-form.ts';
 import { PanelChip, SelectChip, ToggleChip } from './chip.tsx';
 import css from './chips.module.css';
 import { BranchPanel, DependenciesPanel, GroupPanel } from './stage-panels.tsx';
@@ -35,7 +37,7 @@ interface StageChipsProps extends StageFormControl {
 export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
   const [panel, setPanel] = useState<'branch' | 'depends' | 'group' | null>(null);
   const panelId = useId();
-  const { form, set, errors } = part;
+  const { form, errors } = part;
   const chip = (name: 'branch' | 'depends' | 'group') => ({
     isOpen: panel === name,
     panelId,
@@ -78,12 +80,7 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
         >
           {form.group === '' ? 'No group' : form.group}
         </PanelChip>
-        {isOpen && form.phases.length === 0 && (
-          <button type="button" className={css.chip} onClick={() => set({ phases: [emptyPhase()] })}>
-            <IconListNumbers size={14} aria-hidden />
-            <span>Add phase</span>
-          </button>
-        )}
+        {isOpen && <PipelineChip {...part} />}
         {isOpen && <SandboxChip {...part} />}
         {isOpen && <StartChips {...part} />}
       </div>
@@ -98,6 +95,33 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
   );
 }
 
+/** The pipelines to choose from; own phases are edited below the chips. */
+function PipelineChip({ form, set }: StageFormControl) {
+  const { data: project } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find(({ id }) => id === form.projectId),
+  });
+  const pipelines = pipelinesIn(project);
+  const value = pipelineName(pipelines, form.phases);
+  const choose = (name: string) => {
+    const phases = pipelines.find((one) => one.name === name)?.phases;
+    set({ phases: phases === undefined ? [emptyPhase()] : phasesOf(phases) });
+  };
+  return (
+    <SelectChip
+      label="Pipeline"
+      icon={<IconListNumbers size={14} aria-hidden />}
+      options={[
+        ...pipelines.map(({ name }) => ({ value: name, label: name })),
+        { value: OWN_PHASES, label: OWN_PHASES },
+      ]}
+      value={value}
+      isSet={form.phases.length > 0}
+      choose={choose}
+    />
+  );
+}
+
 function BranchWords({ form: { projectId, base, branch } }: StageFormControl) {
   const project = ProjectId.safeParse(projectId);
   const { data } = useQuery(branchesQuery(project.data));
@@ -107,7 +131,14 @@ function BranchWords({ form: { projectId, base, branch } }: StageFormControl) {
 
 function ProjectChip({ form, set, errors }: StageFormControl) {
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
-  const name = projects.find(({ id }) => id === form.projectId)?.name ?? '';
+  const find = (wanted: string) => projects.find(({ id }) => id === wanted);
+  const name = find(form.projectId)?.name ?? '';
+  /** The defaults of the other project, unless somebody has chosen something. */
+  const defaultsOf = (projectId: string) => {
+    const { model, effort, permissionMode } = stageDefaultsOf(find(form.projectId));
+    const isUntouched = form.model === model && form.effort === effort && form.permissionMode === permissionMode;
+    return isUntouched ? stageDefaultsOf(find(projectId)) : {};
+  };
   return (
     <SelectChip
       label="Project"
@@ -115,7 +146,7 @@ function ProjectChip({ form, set, errors }: StageFormControl) {
       options={projects.map((project) => ({ value: project.id, label: project.name }))}
       value={form.projectId}
       isSet={errors.projectId === undefined}
-      choose={(projectId) => set({ projectId, dependsOn: [], base: '', branch: '' })}
+      choose={(projectId) => set({ projectId, dependsOn: [], base: '', branch: '', ...defaultsOf(projectId) })}
     />
   );
 }

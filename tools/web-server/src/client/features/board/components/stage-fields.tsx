@@ -2,11 +2,11 @@ import type { StageId } from '@callboard/contract';
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { mayBeCommand } from '../../../lib/slash-commands.ts';
 import { Note } from '../../../ui/note.tsx';
+import { PhasesEditor } from '../../../ui/phases-editor.tsx';
 import type { FormFiles } from '../api/use-form-files.ts';
 import type { StageFormControl } from '../model/stage-form.ts';
 import { titleProposal } from '../model/title-proposal.ts';
 import css from './forms.module.css';
-import { PhasesEditor } from './phases-editor.tsx';
 import { PromptBox } from './prompt-box.tsx';
 import { StageChips } from './stage-chips.tsx';
 
@@ -36,7 +36,15 @@ export function StageFields({ form, set, errors, stageId, startedPhases, files, 
       )}
       <TitleField {...part} />
       <StageChips {...part} stageId={stageId} isOpen={isOpen} />
-      {(form.phases.length > 0 || !isOpen) && <PhasesEditor {...part} startedPhases={startedPhases ?? 0} />}
+      {(form.phases.length > 0 || !isOpen) && (
+        <PhasesEditor
+          phases={form.phases}
+          change={(phases) => set({ phases })}
+          error={errors.phases}
+          started={startedPhases ?? 0}
+          about="Steps that follow one another. Without any, the stage is its prompt alone."
+        />
+      )}
     </>
   );
 }

@@ -2,18 +2,18 @@ import type { Column, PendingRequest, StageId, StageView } from '@callboard/cont
 import { IconCheck } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ComponentType, memo, type RefObject, useEffect, useId, useLayoutEffect, useRef } from 'react';
-import { Link } from 'react-router';
+import { useShallow } from 'zustand/shallow';
 import { boardQuery } from '../../../data/queries.ts';
 import { PriorityMark } from '../../../ui/priority-mark.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { type CardData, useCard } from '../api/use-card.ts';
+import { type CardData, useRowCard } from '../api/use-card.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { slideFrom } from '../model/slide.ts';
 import { CardMenu } from './card-menu.tsx';
 import css from './row.module.css';
-import { AdvanceButton, SeenButton, StartButton } from './row-actions.tsx';
+import { AdvanceButton, RunCheckButton, SeenButton, StartButton } from './row-actions.tsx';
 import { RowLine } from './row-line.tsx';
 import { Figures, LeftOut, OpenRequests, PhaseDots, Queued, SessionMarks } from './row-marks.tsx';
 
@@ -27,16 +27,24 @@ export interface RowSlots {
 
 interface StageRowProps extends Pick<RowSlots, 'RequestSlot'> {
   stageId: StageId;
+  /** Whether nothing can be commanded now. */
+  isOff: boolean;
   /** The id of the element that explains how to move a row by keyboard. */
   dragHelp?: string | undefined;
 }
 
+/** What this tab knows of a row, in one subscription. */
+const rowUi = ({ sending, picked, inHand, wanted }: ReturnType<typeof useBoardUi.getState>, stageId: StageId) => ({
+  sending: sending[stageId],
+  isPicked: picked.has(stageId),
+  inHand: inHand === stageId,
+  isWanted: wanted === stageId,
+});
+
 /** One stage on the board: its title, and beneath what it does now. */
-export const StageRow = memo(function StageRow({ stageId, RequestSlot, dragHelp }: StageRowProps) {
-  const card = useCard(stageId);
-  const sending = useBoardUi((ui) => ui.sending[stageId]);
-  const isPicked = useBoardUi((ui) => ui.picked.has(stageId));
-  const inHand = useBoardUi((ui) => ui.inHand === stageId);
+export const StageRow = memo(function StageRow({ stageId, RequestSlot, isOff, dragHelp }: StageRowProps) {
+  const card = useRowCard(stageId);
+  const { sending, isPicked, inHand, isWanted } = useBoardUi(useShallow((ui) => rowUi(ui, stageId)));
   const id = useId();
   const root = useRef<HTMLElement>(null);
   useSlide(stageId, card?.stage.column, root);
@@ -50,16 +58,17 @@ export const StageRow = memo(function StageRow({ stageId, RequestSlot, dragHelp 
       data-column={stage.column}
       data-picked={isPicked}
       data-whole={card.words.isWhole}
+      data-words={card.words.text === '' ? undefined : true}
       data-figures={stage.session !== null && pending === 0 ? true : undefined}
       aria-labelledby={`${id}title`}
       aria-busy={sending !== undefined}
     >
       <div className={css.top}>
         <span className={css.sign}>
-          {isPicked ? <IconCheck size={14} role="img" aria-label="Picked" /> : <ProjectMark name={card.project} />}
+          {isPicked ? <IconCheck size={14} role="img" aria-label="Selected" /> : <ProjectMark name={card.project} />}
         </span>
         <h3 className={css.title} id={`${id}title`}>
-          <RowLink stage={stage} project={card.project} describedBy={dragHelp} />
+          <RowLink stage={stage} project={card.project} describedBy={dragHelp} isWanted={isWanted} />
         </h3>
         <TopMarks card={card} />
         <span className={css.more}>
@@ -75,14 +84,17 @@ export const StageRow = memo(function StageRow({ stageId, RequestSlot, dragHelp 
         <span className={css.id}>
           <StageIdText id={stage.id} />
         </span>
-        {stage.column === 'ready' && <StartButton stage={stage} describedBy={`${id}title`} />}
+        {stage.column === 'ready' && (
+          <StartButton stage={stage} describedBy={`${id}title`} isSending={sending !== undefined} isOff={isOff} />
+        )}
       </div>
       <LeftOut stage={stage} />
       {stage.column === 'needs-you' && (
-        <div className={css.actions}>
+        <div className={css.actions} data-stakes={card.stakes.length > 0 || undefined}>
           {card.stakes.length > 0 && <span className={css.stakes}>{card.stakes.join(', ')}</span>}
           <RequestSlot stageId={stage.id} describedBy={describedBy} inHand={inHand} />
           {pending === 0 && <AdvanceButton stage={stage} describedBy={describedBy} />}
+          {pending === 0 && <RunCheckButton stage={stage} describedBy={describedBy} />}
           {pending === 0 && <SeenButton stage={stage} describedBy={describedBy} />}
         </div>
       )}
@@ -110,12 +122,15 @@ interface RowLinkProps {
   stage: StageView;
   project: string;
   describedBy: string | undefined;
+  isWanted: boolean;
 }
 
-/** The title, which opens the stage. It has the row's focus, and keeps it when the row moves to another column. */
-function RowLink({ stage: { id, title }, project, describedBy }: RowLinkProps) {
+/**
+ * The title, which opens the stage. It has the row's focus, and keeps it when the row moves to another column. A plain
+ * link, which `useRowLinks` follows: the router's own would draw each row again at every change of the address.
+ */
+function RowLink({ stage: { id, title }, project, describedBy, isWanted }: RowLinkProps) {
   const ref = useRef<HTMLAnchorElement>(null);
-  const isWanted = useBoardUi((ui) => ui.wanted === id);
   useLayoutEffect(() => {
     const link = ref.current;
     const { takeFocus, leaveFocused } = useBoardUi.getState();
@@ -130,17 +145,17 @@ function RowLink({ stage: { id, title }, project, describedBy }: RowLinkProps) {
     useBoardUi.getState().reached();
   }, [isWanted]);
   return (
-    <Link
+    <a
       ref={ref}
       data-card={id}
-      to={`/stages/${id}`}
+      href={`/stages/${id}`}
       title={`${title}\n${project} · ${id}`}
       draggable={false}
       aria-describedby={describedBy}
       onBlur={() => useBoardUi.getState().putDown(id)}
     >
       {title}
-    </Link>
+    </a>
   );
 }
 

@@ -3,7 +3,9 @@ import { IconAlertTriangle, IconCheck, IconCircleDashed } from '@tabler/icons-re
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
+import { withCheck } from '../../../lib/command-parts.ts';
 import { supportWords } from '../../../lib/isolation-words.ts';
+import { CommandWords, CopyCommandOf } from '../../../ui/command-words.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import css from './empty-board.module.css';
 
@@ -25,8 +27,12 @@ export function ThisMachine() {
           isCommand ? <CopyLine key={text} text={text} /> : <p key={text}>{text}</p>,
         )}
       </Check>
-      {[...(paused === null ? [] : [paused]), ...warnings].map((words) => (
-        <Check key={words} verdict="missing" words={words} />
+      {[...(paused === null ? [] : [paused]), ...warnings].map(withCheck).map((words) => (
+        <Check key={words} verdict="missing" words={<CommandWords text={words} />}>
+          <div>
+            <CopyCommandOf text={words} />
+          </div>
+        </Check>
       ))}
     </ul>
   );
@@ -54,7 +60,7 @@ const ClaudeCheck = ({ claude: { state, command } }: { claude: ClaudeState }) =>
 const ICONS = { well: IconCheck, missing: IconAlertTriangle, open: IconCircleDashed };
 const SPOKEN = { well: 'Well: ', missing: 'Missing: ', open: '' };
 
-function Check({ verdict, words, children }: { verdict: keyof typeof ICONS; words: string; children?: ReactNode }) {
+function Check({ verdict, words, children }: { verdict: keyof typeof ICONS; words: ReactNode; children?: ReactNode }) {
   const Icon = ICONS[verdict];
   return (
     <li data-verdict={verdict}>

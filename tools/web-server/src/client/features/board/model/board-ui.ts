@@ -32,6 +32,8 @@ interface BoardUi {
   inHand: StageId | null;
   /** The row that is to get the focus once it is drawn. */
   wanted: StageId | null;
+  /** What is typed into the filter and is not in the address yet; null if nothing is. */
+  typed: string | null;
   /** The rows that a person picked, to act on them together. */
   picked: ReadonlySet<StageId>;
   open(form: BoardForm): void;
@@ -51,6 +53,7 @@ interface BoardUi {
   /** Moves the focus to a row, which may have to be scrolled to first. */
   goTo(stageId: StageId): void;
   reached(): void;
+  setTyped(text: string | null): void;
   togglePick(stageId: StageId): void;
   unpick(): void;
 }
@@ -66,6 +69,7 @@ export const useBoardUi = create<BoardUi>((set, get) => ({
   left: {},
   inHand: null,
   wanted: null,
+  typed: null,
   picked: new Set(),
   open: (form) => set({ form }),
   closeForm: () => set({ form: null }),
@@ -98,6 +102,7 @@ export const useBoardUi = create<BoardUi>((set, get) => ({
   putDown: (stageId) => set((ui) => (ui.inHand === stageId ? { inHand: null } : ui)),
   goTo: (stageId) => set({ wanted: stageId, inHand: stageId }),
   reached: () => set({ wanted: null }),
+  setTyped: (typed) => set({ typed }),
   togglePick: (stageId) =>
     set(({ picked: old }) => ({
       picked: old.has(stageId) ? new Set([...old].filter((id) => id !== stageId)) : new Set([...old, stageId]),

@@ -1,4 +1,5 @@
 import type { PendingRequest, RequestKind, StageView } from '@callboard/contract';
+import { checkResult } from '../../../lib/check-words.ts';
 import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { askLine } from '../../interaction/words/request-words.ts';
 
@@ -101,17 +102,19 @@ function runningWords({ session }: StageView): Pick<CardWords, 'text'> {
       return { text: 'starting' };
     case 'waiting':
       return { text: 'answered, continuing' };
+    case 'busy':
+      return { text: session.check?.state === 'waiting' ? 'check waits for others' : 'working' };
     default:
       return { text: 'working' };
   }
 }
 
 /** What a finished stage has changed. */
-function reviewWords({ session }: StageView): CardWords {
-  const changes = session?.changes ?? null;
-  if (changes === null) return { text: '', tone: 'plain' };
-  if (changes.files === 0) return { text: 'No changes', tone: 'plain' };
-  return { text: '', tone: 'plain' };
+function reviewWords(stage: StageView): CardWords {
+  const checks = checkResult(stage);
+  const isEmpty = stage.session?.changes?.files === 0;
+  const text = [isEmpty ? 'No changes' : '', checks].filter((words) => words !== '').join(', ');
+  return { text, tone: 'plain' };
 }
 
 /** The phases of a started stage: "Build, phase 2 of 3". */
@@ -127,5 +130,7 @@ export function phaseWords(stage: StageView): PhaseWords | null {
   const { pipeline, session } = stage;
   if (pipeline.length === 0 || session === null || stage.completedAt !== null) return null;
   const index = Math.min(session.phaseIndex, pipeline.length - 1);
-  return { label: `${phaseNow(stage)}, phase ${index + 1} of ${pipeline.length}`, index, total: pipeline.length };
+  const checks = checkResult(stage);
+  const label = `${phaseNow(stage)}, phase ${index + 1} of ${pipeline.length}${checks === '' ? '' : `, ${checks}`}`;
+  return { label, index, total: pipeline.length };
 }

@@ -16,7 +16,7 @@ export const COLUMN_EMPTY: Record<Column, string> = {
   backlog: 'Backlog is empty',
   ready: 'Nothing to start',
   running: 'Nothing running',
-  'needs-you': 'Nobody is called',
+  'needs-you': 'Nothing needs you',
   review: 'Nothing to review',
   done: 'Nothing done yet',
 };

@@ -1,4 +1,5 @@
 import type { Column, StageView } from '@callboard/contract';
+import { checkAtGate } from '../../../lib/check-words.ts';
 
 /** The effect of dropping a card on a column. */
 export type Drop =
@@ -23,6 +24,11 @@ export function dropOn(stage: StageView, column: Column): Drop {
   if (column !== 'running') return { kind: 'refused', words: REFUSED[column] };
   if (stage.completedAt !== null) return { kind: 'refused', words: 'It is done. Reopen it, or send it a message.' };
   if (stage.session === null) return { kind: 'command', verb: 'start', words: 'Drop to start it' };
+  if (checkAtGate(stage) !== null)
+    return {
+      kind: 'refused',
+      words: 'Its check did not pass. Choose what follows on its page, or send Claude a message.',
+    };
   if (stage.session.atGate) return { kind: 'command', verb: 'advance', words: 'Drop to start its next phase' };
   return {
     kind: 'refused',

@@ -44,6 +44,8 @@ export function nowWords(now: SessionNow): NowWords {
       const words = { kind: 'action', text: now.action, since: now.since } as const;
       return path === null ? { ...words, isCode: false } : { ...words, isCode: true, path };
     }
+    case 'check':
+      return { kind: 'command', text: now.command, isCode: true, since: now.since };
     default:
       return now satisfies never;
   }

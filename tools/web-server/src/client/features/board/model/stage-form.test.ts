@@ -1,11 +1,15 @@
 import type { StageView } from '@callboard/contract';
+import { sampleProject } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
+import { emptyPhase } from '../../../lib/phase-form.ts';
 import { board, stage } from '../../../test/samples.ts';
-import { emptyPhase, emptyStageForm, nextStageForm, readStageForm, readStagePatch, stageFormOf } from './stage-form.ts';
+import { emptyStageForm, nextStageForm, readStageForm, readStagePatch, stageFormOf } from './stage-form.ts';
+
+const web = sampleProject({ id: 'web' });
 
 it('turns the form into a stage, with trimmed texts', () => {
   const phase = { ...emptyPhase(), name: 'Build', prompt: 'Go' };
-  const form = { ...emptyStageForm('web'), title: ' Footer ', prompt: 'Build it', priority: '0', phases: [phase] };
+  const form = { ...emptyStageForm(web), title: ' Footer ', prompt: 'Build it', priority: '0', phases: [phase] };
   expect(readStageForm(form)).toEqual({
     stage: {
       title: 'Footer',
@@ -23,22 +27,22 @@ it('turns the form into a stage, with trimmed texts', () => {
       sandbox: null,
       autoStart: false,
       held: false,
-      pipeline: [{ name: 'Build', prompt: 'Go', gate: 'human' }],
+      pipeline: [{ name: 'Build', prompt: 'Go', gate: 'human', conversation: 'same' }],
     },
   });
 });
 
 it('says what is wrong with each field', () => {
-  expect(readStageForm({ ...emptyStageForm(''), prompt: '  ' })).toEqual({
+  expect(readStageForm({ ...emptyStageForm(undefined), prompt: '  ' })).toEqual({
     errors: {
       prompt: 'The prompt is empty.',
       projectId: 'The project is missing; choose one or add one.',
     },
   });
-  expect(readStageForm({ ...emptyStageForm('web'), prompt: 'x', title: 'x'.repeat(301) })).toEqual({
+  expect(readStageForm({ ...emptyStageForm(web), prompt: 'x', title: 'x'.repeat(301) })).toEqual({
     errors: { title: 'The title is longer than 300 characters.' },
   });
-  expect(readStageForm({ ...emptyStageForm('web'), prompt: 'x', title: 'x', phases: [emptyPhase()] })).toEqual({
+  expect(readStageForm({ ...emptyStageForm(web), prompt: 'x', title: 'x', phases: [emptyPhase()] })).toEqual({
     errors: { phases: 'The name of phase 1 is empty.' },
   });
 });
@@ -55,14 +59,14 @@ it('sends only what can still change in a started stage', () => {
 });
 
 it('takes the title from the prompt until somebody writes one', () => {
-  const form = { ...emptyStageForm('web'), prompt: 'Build the footer. It has three columns.' };
+  const form = { ...emptyStageForm(web), prompt: 'Build the footer. It has three columns.' };
   expect(readStageForm(form)).toMatchObject({ stage: { title: 'Build the footer' } });
   expect(readStageForm({ ...form, title: 'Footer' })).toMatchObject({ stage: { title: 'Footer' } });
 });
 
 it('sends effort, base, branch and group, and a prompt as a command only if it can be one', () => {
   const chips = { effort: 'high', base: ' develop ', branch: 'feature/x', group: 'shop', isCommand: true };
-  const form = { ...emptyStageForm('web'), ...chips, prompt: '/init' };
+  const form = { ...emptyStageForm(web), ...chips, prompt: '/init' };
   expect(readStageForm(form)).toMatchObject({
     stage: { effort: 'high', base: 'develop', branch: 'feature/x', group: 'shop', promptIsCommand: true },
   });
@@ -73,6 +77,14 @@ it('sends effort, base, branch and group, and a prompt as a command only if it c
 });
 
 it('keeps the chips for the next stage, not its texts', () => {
-  const form = { ...emptyStageForm('web'), prompt: 'x', title: 'y', branch: 'z', model: 'opus', group: 'shop' };
+  const form = { ...emptyStageForm(web), prompt: 'x', title: 'y', branch: 'z', model: 'opus', group: 'shop' };
   expect(nextStageForm(form)).toMatchObject({ prompt: '', title: '', branch: '', model: 'opus', group: 'shop' });
+});
+
+it('begins with the defaults of its project, of which the file decides all but the mode', () => {
+  const file = { settings: { defaults: { model: 'haiku' } }, problems: [] };
+  const settings = { defaults: { model: 'opus', effort: 'high', mode: 'plan' } };
+  expect(emptyStageForm(sampleProject({ settings, file }))).toMatchObject({
+    ...{ model: 'haiku', effort: 'high', permissionMode: 'plan' },
+  });
 });

@@ -1,19 +1,10 @@
-import { Effort, NewStage, type PermissionMode, type Phase, StagePatch, type StageView } from '@callboard/contract';
+import { Effort, NewStage, type Phase, type Project, StagePatch, type StageView } from '@callboard/contract';
 import { z } from 'zod';
 import { sandboxOf, sandboxValue } from '../../../lib/isolation-words.ts';
+import { PhaseForm, phaseFormOf, phaseOf, phaseProblem } from '../../../lib/phase-form.ts';
 import { mayBeCommand } from '../../../lib/slash-commands.ts';
 import { titleProposal } from './title-proposal.ts';
-
-/** A phase of the pipeline, as typed. */
-const PhaseForm = z.object({
-  key: z.string(),
-  name: z.string(),
-  prompt: z.string(),
-  /** Empty: the mode stays unchanged. */
-  permissionMode: z.string(),
-  gate: z.boolean(),
-});
-export type PhaseForm = z.infer<typeof PhaseForm>;
+import { inForce } from './workspace-form.ts';
 
 /** The values of the stage form, as typed. */
 export const StageForm = z.object({
@@ -51,17 +42,21 @@ export interface StageFormControl {
   errors: FieldErrors;
 }
 
+/** What new stages of a project begin with. */
+export function stageDefaultsOf(project: Pick<Project, 'settings' | 'file'> | undefined) {
+  const { model, effort, mode } = project === undefined ? {} : inForce(project).defaults;
+  return { model: model ?? '', effort: effort ?? '', permissionMode: mode ?? 'default' };
+}
+
 /** The form for a new stage of a project. */
-export const emptyStageForm = (projectId: string): StageForm => ({
+export const emptyStageForm = (project: Project | undefined): StageForm => ({
   title: '',
-  projectId,
+  projectId: project?.id ?? '',
   prompt: '',
   isCommand: false,
   dependsOn: [],
   priority: '2',
-  permissionMode: 'default',
-  model: '',
-  effort: '',
+  ...stageDefaultsOf(project),
   base: '',
   branch: '',
   group: '',
@@ -94,23 +89,12 @@ export const stageFormOf = (stage: StageView): StageForm => ({
   sandbox: sandboxValue(stage.sandbox),
   autoStart: stage.autoStart,
   held: stage.held,
-  phases: stage.pipeline.map((phase, index) => ({
-    key: `stored-${index}`,
-    name: phase.name,
-    prompt: phase.prompt,
-    permissionMode: phase.permissionMode ?? '',
-    gate: phase.gate === 'human',
-  })),
+  phases: phasesOf(stage.pipeline),
 });
 
-/** A phase as it is added to the form. */
-export const emptyPhase = (): PhaseForm => ({
-  key: crypto.randomUUID(),
-  name: '',
-  prompt: '',
-  permissionMode: '',
-  gate: true,
-});
+/** The phases of a pipeline, to be edited. */
+export const phasesOf = (pipeline: readonly Phase[]): PhaseForm[] =>
+  pipeline.map((phase, index) => phaseFormOf(phase, `stored-${index}`));
 
 /** Returns the stage to send, or what is wrong with each field, in words. */
 export function readStageForm(form: StageForm): { stage: NewStage } | { errors: FieldErrors } {
@@ -152,13 +136,6 @@ function fieldsOf({ title, prompt, dependsOn, priority, permissionMode, model, s
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text);
 
-const phaseOf = ({ name, prompt, permissionMode, gate }: PhaseForm): Phase => ({
-  name,
-  prompt,
-  gate: gate ? 'human' : 'none',
-  ...(permissionMode === '' ? {} : { permissionMode: permissionMode as PermissionMode }),
-});
-
 const NAMES: Partial<Record<keyof StageForm, string>> = {
   title: 'The title',
   prompt: 'The prompt',
@@ -177,21 +154,13 @@ interface Issue {
 function errorsOf(form: StageForm, issues: readonly Issue[]): FieldErrors {
   const errors: FieldErrors = {};
   for (const { path, message } of issues) {
-    if (path[0] === 'pipeline') errors.phases ??= phaseError(form, path);
+    if (path[0] === 'pipeline') errors.phases ??= phaseProblem(form.phases, path.slice(1), message);
     else {
       const field = path[0] as keyof StageForm;
       errors[field] ??= `${NAMES[field] ?? 'This'} ${words(field, form, message)}.`;
     }
   }
   return errors;
-}
-
-function phaseError(form: StageForm, [, index, field]: PropertyKey[]): string {
-  const phase = form.phases[Number(index)];
-  if (phase === undefined) return 'There can be twenty phases at most.';
-  const what = field === 'name' ? 'name' : 'prompt';
-  const problem = phase[what].trim() === '' ? 'is empty' : 'is too long';
-  return `The ${what} of phase ${Number(index) + 1} ${problem}.`;
 }
 
 function words(field: keyof StageForm, form: StageForm, message: string): string {

@@ -15,9 +15,3 @@ it('says when the answer was handed over and why the process ended, and claims n
   expect(words({ writtenAt: at, ...end, ended: 'turn' })).toMatch(/; its turn ended /);
   expect(words(null)).toBe('The process ended before it confirmed the answer.');
 });
-
-it('shows the exact time on hover', () => {
-  expect(shown({ writtenAt: at, ...end })).toContain(
-    `title="${new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })}"`,
-  );
-});

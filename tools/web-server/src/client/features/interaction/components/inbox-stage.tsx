@@ -5,7 +5,9 @@ import {
   useAcknowledgeDenial,
   useAdvanceStage,
   useContinueStage,
+  useRunCheck,
 } from '../../../data/stage-commands.ts';
+import { checkAtGate } from '../../../lib/check-words.ts';
 import { canAcknowledgeDenial, phaseNext, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { waitingSince } from '../../../lib/stages-needing-you.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
@@ -88,12 +90,20 @@ function useNextStep(stage: StageView): NextStep | null {
   const continuing = useContinueStage(stage);
   const acknowledge = useAcknowledgeAlarm(stage.title);
   const seen = useAcknowledgeDenial(stage.title);
+  const check = useRunCheck(stage.title);
   if (stage.session?.alarm != null)
     return {
       label: 'Acknowledge',
       does: 'Lets the session continue. Its page shows what happened.',
       run: () => acknowledge.mutate(stage.id),
       isSending: acknowledge.isPending,
+    };
+  if (checkAtGate(stage) !== null)
+    return {
+      label: 'Run again',
+      does: 'Its page shows the output, sends it to Claude once more, or accepts the work anyway.',
+      run: () => check.mutate(stage.id),
+      isSending: check.isPending,
     };
   if (stage.session?.atGate === true)
     return {

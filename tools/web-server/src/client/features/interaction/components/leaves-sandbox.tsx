@@ -14,15 +14,15 @@ export function LeavesSandbox({ reason }: { reason: string | null }) {
       <div className={css.leavesWords}>
         <p>
           <strong>It will run outside the sandbox.</strong> It can then change your files, use the network without
-          asking, and reach what answers for you. From then on this session counts as <em>noticed</em>: if something
-          answers in your place, Callboard stops the session, but cannot prevent it.
+          asking, and approve its own requests. From then on this session counts as <em>noticed</em>: Callboard notices
+          a forged answer and stops the session, but cannot prevent it.
         </p>
         {reason !== null && isSaid(reason) && (
           <p className={css.hint}>
             <Seen text={asSentence(reason)} kind="prose" />
           </p>
         )}
-        <p className={css.hint}>Allowed this once. No rule can allow it for good.</p>
+        <p className={css.hint}>Allowed this once only: no rule can allow it.</p>
       </div>
     </div>
   );

@@ -9,6 +9,7 @@ const TITLES: Readonly<Record<TrustKind, string>> = {
   rule: 'Rules',
   mode: 'Modes',
   directory: 'Folders',
+  command: 'Commands that Callboard runs in worktrees',
   other: 'Other settings',
 };
 

@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef } from 'react';
 import { boardQuery, queueQuery, stageOf } from '../../../data/queries.ts';
 import { count } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { CommandWords } from '../../../ui/command-words.tsx';
 import { useReleaseQueue } from '../api/use-messages.ts';
 import { heldWords } from '../model/composer-words.ts';
 import css from './messages.module.css';
@@ -58,7 +59,9 @@ function Paused() {
   if (paused === null) return null;
   return (
     <div className={css.held}>
-      <p>{paused}</p>
+      <p>
+        <CommandWords text={paused} />
+      </p>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { StageDiff, StageId } from '@callboard/contract';
+import type { FileDiff, StageDiff, StageId } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import { queryOptions, useQueryClient } from '@tanstack/react-query';
 import { client } from '../../../lib/api-client.ts';
@@ -11,12 +11,30 @@ export const stageDiffQuery = (stageId: StageId) =>
     staleTime: 0,
   });
 
-/** The patch of one file, from the same moment as the list of files. */
-export const filePatchQuery = (stageId: StageId, { base, tree }: StageDiff, path: string) =>
+/** A part of a stage's changes: what has changed since the last turn began, or in one commit. */
+export const rangeDiffQuery = (stageId: StageId, range: string) =>
   queryOptions({
-    queryKey: ['patch', stageId, base, tree, path],
+    queryKey: ['diff', stageId, range],
+    queryFn: async ({ signal }) => (await client.command('get_diff', { stageId, range }, { signal })).diff,
+    staleTime: 0,
+  });
+
+/** The contents of a binary file before and after. */
+export const contentQuery = (stageId: StageId, { base, tree }: StageDiff, { path }: Pick<FileDiff, 'path'>) =>
+  queryOptions({
+    queryKey: ['content', stageId, base, tree, path],
+    queryFn: ({ signal }) => client.command('get_diff_content', { stageId, path, base, tree }, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000, // images are large
+  });
+
+/** The patch of one file, from the same moment as the list of files; with the whole file around the changes on demand. */
+export const filePatchQuery = (stageId: StageId, { base, tree }: StageDiff, path: string, isWhole = false) =>
+  queryOptions({
+    queryKey: ['patch', stageId, base, tree, path, isWhole],
     queryFn: async ({ signal }) => {
-      const { diff } = await client.command('get_diff', { stageId, path, base, tree }, { signal });
+      const context = isWhole ? { context: 'whole' as const } : {};
+      const { diff } = await client.command('get_diff', { stageId, path, base, tree, ...context }, { signal });
       return diff.files[0]?.patch ?? null;
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -29,5 +47,6 @@ export const isOutdated = (error: unknown): boolean => error instanceof Transpor
 /** Returns a function that reloads a stage's changes. */
 export function useReloadDiff(stageId: StageId): () => void {
   const queryClient = useQueryClient();
-  return () => void queryClient.invalidateQueries(stageDiffQuery(stageId));
+  // Those of ranges too.
+  return () => void queryClient.invalidateQueries({ queryKey: stageDiffQuery(stageId).queryKey });
 }

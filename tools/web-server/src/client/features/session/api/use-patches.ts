@@ -3,6 +3,7 @@ import { useQueries } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Loaded } from '../model/change-rows.ts';
 import { patchLines } from '../model/patch.ts';
+import { useReviewUi, wholeKey } from '../model/review-ui.ts';
 import { filePatchQuery } from './stage-diff.ts';
 
 const LOADING: Loaded = { state: 'loading' };
@@ -16,9 +17,13 @@ const withLines = (patch: string | null): Loaded => ({
 /** The patches of the files that were asked for. They come from the same moment as the list of files. */
 export function usePatches(stageId: StageId, diff: StageDiff) {
   const [asked, setAsked] = useState<ReadonlySet<string>>(new Set());
+  const whole = useReviewUi((ui) => ui.whole);
   const files = diff.files.filter(({ path }) => asked.has(path));
   const results = useQueries({
-    queries: files.map(({ path }) => ({ ...filePatchQuery(stageId, diff, path), select: withLines })),
+    queries: files.map(({ path }) => ({
+      ...filePatchQuery(stageId, diff, path, whole[wholeKey(stageId, path)]),
+      select: withLines,
+    })),
   });
   const loaded = new Map(
     files.map(({ path }, at): [string, Loaded] => {

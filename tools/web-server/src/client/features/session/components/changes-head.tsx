@@ -1,5 +1,5 @@
-import type { StageDiff, StageView } from '@callboard/contract';
-import { ActionIcon, Button } from '@mantine/core';
+import { type BranchCommit, type StageDiff, type StageView, visibleText } from '@callboard/contract';
+import { ActionIcon, Button, NativeSelect } from '@mantine/core';
 import {
   IconArrowsMaximize,
   IconArrowsMinimize,
@@ -11,12 +11,17 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { branchesQuery } from '../../../data/branches-query.ts';
 import { count } from '../../../lib/format.ts';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import { useReviewUi } from '../model/review-ui.ts';
 import { Counts } from './file-change.tsx';
 import css from './stage-changes.module.css';
 
 interface ChangesHeadProps {
   stage: StageView;
   diff: StageDiff;
+  commits: readonly BranchCommit[];
+  /** How many files were viewed. */
+  viewed: number;
   isLoading: boolean;
   reload: () => void;
   isSplit: boolean;
@@ -37,11 +42,15 @@ export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAl
       <p className={css.summary}>
         {files.length === 0 ? 'No changes' : count(files.length, 'file')}{' '}
         <Counts file={{ additions: sum('additions'), deletions: sum('deletions') }} />{' '}
-        <span className={css.against}>
-          compared with <Base stage={stage} base={diff.base} />, including uncommitted changes
-        </span>
+        {files.length > 0 && (
+          <span className={css.against}>
+            · {view.viewed} of {files.length} viewed ·{' '}
+          </span>
+        )}
+        <RangeWords stage={stage} diff={diff} />
       </p>
       <div className={css.tools}>
+        <RangeChoice stage={stage} commits={view.commits} />
         {files.length > 1 && (
           <ActionIcon
             variant={view.showsTree ? 'light' : 'subtle'}
@@ -90,6 +99,58 @@ export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAl
         </ActionIcon>
       </div>
     </div>
+  );
+}
+
+/** What the changes are compared with. */
+function RangeWords({ stage, diff }: { stage: StageView; diff: StageDiff }) {
+  const range = useReviewUi((ui) => ui.range[stage.id] ?? '');
+  if (range === '')
+    return (
+      <span className={css.against}>
+        compared with <Base stage={stage} base={diff.base} />, including uncommitted changes
+      </span>
+    );
+  if (range !== 'turn') return <span className={css.against}>in commit {range.slice(0, 7)}</span>;
+  return (
+    <span className={css.against}>
+      {diff.since === null ? (
+        'since the stage began'
+      ) : (
+        <>
+          since the turn before ended, <TimeSince at={diff.since} ago />
+        </>
+      )}
+    </span>
+  );
+}
+
+/** All changes, those of the last turn, or those of one commit. */
+function RangeChoice({ stage, commits }: { stage: StageView; commits: readonly BranchCommit[] }) {
+  const range = useReviewUi((ui) => ui.range[stage.id] ?? '');
+  if (stage.session === null) return null;
+  const isGone = range !== '' && range !== 'turn' && !commits.some(({ id }) => id === range);
+  return (
+    <NativeSelect
+      size="xs"
+      className={css.range}
+      aria-label="Which changes"
+      value={range}
+      onChange={(event) => useReviewUi.getState().setRange(stage.id, event.currentTarget.value)}
+    >
+      <option value="">All changes</option>
+      <option value="turn">Last turn</option>
+      {isGone && <option value={range}>Commit {range.slice(0, 7)}</option>}
+      {commits.length > 0 && (
+        <optgroup label="One commit">
+          {commits.map(({ id, subject }) => (
+            <option key={id} value={id}>
+              {id.slice(0, 7)} {visibleText(subject, 'prose').slice(0, 60)}
+            </option>
+          ))}
+        </optgroup>
+      )}
+    </NativeSelect>
   );
 }
 

@@ -1,24 +1,22 @@
-import { type FileDiff, type StageId, visibleText } from '@callboard/contract';
+import { type FileDiff, visibleText } from '@callboard/contract';
 import { IconChevronRight, IconFolder } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { Seen } from '../../../ui/seen.tsx';
 import { type TreeRow, treeRows } from '../model/change-tree.ts';
-import { isViewed, useChangesDisplay } from '../model/changes-display.ts';
 import css from './changes-tree.module.css';
 import { Counts, StatusLetter } from './file-change.tsx';
 
 interface ChangesTreeProps {
-  stageId: StageId;
   files: readonly FileDiff[];
   /** The place of the file in view. */
   current: number;
+  isViewed: (file: FileDiff) => boolean;
   choose: (file: number) => void;
 }
 
 /** The changed files in their folders. */
-export function ChangesTree({ stageId, files, current, choose }: ChangesTreeProps) {
+export function ChangesTree({ files, current, isViewed, choose }: ChangesTreeProps) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const viewed = useChangesDisplay((view) => view.viewed[stageId]);
   const rows = useMemo(() => treeRows(files, closed), [files, closed]);
   const nav = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: follows the file in view
@@ -44,7 +42,7 @@ export function ChangesTree({ stageId, files, current, choose }: ChangesTreeProp
                   file={file}
                   name={row.name}
                   isCurrent={row.file === current}
-                  isViewed={isViewed(viewed, file)}
+                  isViewed={isViewed(file)}
                   choose={() => choose(row.file ?? 0)}
                 />
               )}

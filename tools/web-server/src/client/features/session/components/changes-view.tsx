@@ -1,13 +1,18 @@
-import { type StageDiff, type StageView, visibleText } from '@callboard/contract';
+import { type BranchCommit, type StageDiff, type StageView, visibleText } from '@callboard/contract';
 import { useElementSize } from '@mantine/hooks';
-import { type ReactNode, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useMemo, useState } from 'react';
+import { boardQuery } from '../../../data/queries.ts';
 import { Note } from '../../../ui/note.tsx';
 import { isTextField, useShortcuts } from '../../../ui/shortcuts.ts';
+import { useComments, useWriting } from '../api/comments.ts';
 import { useChangesDisplay } from '../model/changes-display.ts';
+import { inOrderOf } from '../model/placed-comments.ts';
 import { useSidePane } from '../model/side-pane.ts';
 import { ChangesHead } from './changes-head.tsx';
 import { ChangesList } from './changes-list.tsx';
 import { ChangesTree } from './changes-tree.tsx';
+import { ReviewBar } from './review-bar.tsx';
 import css from './stage-changes.module.css';
 import { useChangesList } from './use-changes-list.ts';
 
@@ -19,6 +24,8 @@ interface ChangesViewProps {
   stage: StageView;
   /** With the files in the order of the tree. */
   diff: StageDiff;
+  /** The commits of the branch, newest first. */
+  commits: readonly BranchCommit[];
   isPane: boolean;
   isLoading: boolean;
   reload: () => void;
@@ -26,13 +33,17 @@ interface ChangesViewProps {
 }
 
 /** The tree of the changed files beside their changes; above them in a narrow pane, and on a narrow page on demand. */
-export function ChangesView({ stage, diff, isPane, isLoading, reload, end }: ChangesViewProps) {
+export function ChangesView({ stage, diff, commits, isPane, isLoading, reload, end }: ChangesViewProps) {
   const { ref, width } = useElementSize<HTMLDivElement>();
   const isSplit = useChangesDisplay(({ layout }) => layout === 'split') && width >= WIDE_ENOUGH.split;
   const hasRoom = width >= (isSplit ? TREE + WIDE_ENOUGH.split : WIDE_ENOUGH.tree);
   const [isTreeOpen, setTreeOpen] = useState<boolean | null>(null);
   const showsTree = diff.files.length > 1 && (isTreeOpen ?? (isPane || hasRoom));
-  const list = useChangesList({ stageId: stage.id, diff, isSplit });
+  const stored = useComments(stage.id);
+  const comments = useMemo(() => inOrderOf(diff.files, stored), [diff.files, stored]);
+  const writing = useWriting(stage.id, diff);
+  const me = useQuery({ ...boardQuery, select: (view) => view.me.name }).data ?? '';
+  const list = useChangesList({ stageId: stage.id, diff, isSplit, comments, writing });
   useFileKeys(list.goBy, (at) => list.toggleViewed(at), list.current);
   const choose = (file: number) => {
     list.goTo(file);
@@ -47,6 +58,8 @@ export function ChangesView({ stage, diff, isPane, isLoading, reload, end }: Cha
       <ChangesHead
         stage={stage}
         diff={diff}
+        commits={commits}
+        viewed={diff.files.filter(list.isViewed).length}
         {...{ isLoading, reload, isSplit, toggleSplit, showsTree }}
         canSplit={isPane || width >= WIDE_ENOUGH.split}
         areAllOpen={list.areAllOpen}
@@ -59,9 +72,12 @@ export function ChangesView({ stage, diff, isPane, isLoading, reload, end }: Cha
         </Note>
       )}
       <div className={css.panes} data-wide={hasRoom}>
-        {showsTree && <ChangesTree stageId={stage.id} files={diff.files} current={list.current} choose={choose} />}
-        <ChangesList stageId={stage.id} diff={diff} list={list} end={end} />
+        {showsTree && (
+          <ChangesTree files={diff.files} current={list.current} isViewed={list.isViewed} choose={choose} />
+        )}
+        <ChangesList stageId={stage.id} {...{ diff, list, writing, me, end }} />
       </div>
+      <ReviewBar stage={stage} {...{ me, comments, writing }} goTo={list.goToComment} />
     </div>
   );
 }

@@ -34,7 +34,7 @@ export function DoneActions({ stage }: { stage: StageView }) {
   return (
     <>
       <Outcome stage={stage} />
-      {stage.merged !== null && <UndoMerge stage={stage} />}
+      {stage.merged !== null && stage.merged.pullRequest === null && <UndoMerge stage={stage} />}
       {isUnmerged && (
         <Button
           variant="default"
@@ -65,7 +65,7 @@ function Outcome({ stage }: { stage: StageView }) {
   const details =
     merged === null
       ? undefined
-      : `${METHOD_NAMES[merged.method]}: ${count(merged.commits, 'commit')}, ${count(merged.files, 'file')} of ${merged.branch}, ${exactTime(merged.at)}`;
+      : `${merged.pullRequest === null ? METHOD_NAMES[merged.method] : `Pull request #${merged.pullRequest}`}: ${count(merged.commits, 'commit')}, ${count(merged.files, 'file')} of ${merged.branch}, ${exactTime(merged.at)}`;
   const Icon = tone === 'merged' ? IconGitMerge : IconCircleCheck;
   return (
     <span className={css.outcome} data-tone={tone} title={details}>

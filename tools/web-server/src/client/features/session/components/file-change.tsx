@@ -7,7 +7,7 @@ import type { ChangesListState } from './use-changes-list.ts';
 
 interface FileHeadProps {
   file: FileDiff;
-  list: Pick<ChangesListState, 'isOpen' | 'setOpen' | 'isViewed' | 'setViewed'>;
+  list: Pick<ChangesListState, 'isOpen' | 'setOpen' | 'isViewed' | 'setViewed' | 'isWhole' | 'showWhole'>;
   /** The copy that stays at the top while the file is in view; only for the eye and the pointer. */
   isCopy?: boolean;
 }
@@ -43,6 +43,18 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
         </button>
       </Heading>
       <Counts file={file} />
+      {isOpen && hasContext(file) && (
+        <button
+          type="button"
+          className={css.whole}
+          tabIndex={isCopy ? -1 : undefined}
+          aria-pressed={list.isWhole(file)}
+          aria-label={`Whole file ${visibleText(file.path, 'command')}`}
+          onClick={() => list.showWhole(file, !list.isWhole(file))}
+        >
+          {list.isWhole(file) ? 'Changes only' : 'Whole file'}
+        </button>
+      )}
       <label className={css.viewed}>
         <input
           type="checkbox"
@@ -56,6 +68,20 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
     </div>
   );
 }
+
+/** Whether there may be lines that the hunks leave out. */
+const hasContext = ({ status, isBinary }: FileDiff) => !isBinary && (status === 'modified' || status === 'renamed');
+
+/** A file that is folded for what it is. */
+export const FoldedFile = ({ file, show }: { file: FileDiff; show: () => void }) => (
+  <p className={css.remark}>
+    {file.isGenerated ? 'Made by a program' : `${(file.additions + file.deletions).toLocaleString()} changed lines`}:
+    folded.{' '}
+    <button type="button" className={css.whole} aria-label={`Show ${visibleText(file.path, 'command')}`} onClick={show}>
+      Show
+    </button>
+  </p>
+);
 
 /** A, M, D or R, as git says it, with the word for a screen reader. */
 export const StatusLetter = ({ file }: { file: FileDiff }) => (

@@ -1,12 +1,13 @@
 import {
   type Completion,
   isActive,
+  isOpenPullRequest,
   isWorking,
   type MergeMethod,
   type MergePlan,
   type StageView,
 } from '@callboard/contract';
-import { Button, Loader, Textarea } from '@mantine/core';
+import { Button, Checkbox, Loader, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
@@ -26,9 +27,10 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { MiddleCut } from '../../../ui/middle-cut.tsx';
 import { completionQuery, useAskClaude, useFinishStage } from '../api/completion.ts';
 import { stageDiffQuery, useReloadDiff } from '../api/stage-diff.ts';
-import { useMergeMethod } from '../model/merge-method.ts';
+import { type FinishChoice, useFinishChoice } from '../model/merge-method.ts';
 import css from './finish.module.css';
 import { MergeWays } from './merge-ways.tsx';
+import { PullRequestPanel } from './pull-request-panel.tsx';
 
 interface FinishPanelProps {
   stage: StageView;
@@ -40,7 +42,10 @@ interface FinishPanelProps {
 /** What can be done with a stage's work: one action that names its target, what it does in one line, and the lesser choices. */
 export function FinishPanel(props: FinishPanelProps) {
   const { stage } = props;
-  const [method, choose] = useMergeMethod(stage.projectId);
+  const { id, projectId, pullRequest } = stage;
+  const isOpen = pullRequest !== null && isOpenPullRequest(pullRequest);
+  const [choice, choose] = useFinishChoice({ id, projectId, isOpen });
+  const method = choice === 'pull-request' ? 'merge' : choice;
   const { data, error, isFetching, refetch } = useQuery(completionQuery(stage, method));
   if (stage.session !== null && isActive(stage.session.state))
     return (
@@ -53,23 +58,45 @@ export function FinishPanel(props: FinishPanelProps) {
   if (error !== null)
     return <ErrorNote lead="The changes could not be read." error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loader size="sm" color="gray" role="img" aria-label="Reading the changes" />;
-  const reading = { method, choose, isReading: isFetching, readAgain: () => void refetch() };
+  const reading = { choice, method, choose, isReading: isFetching, readAgain: () => void refetch() };
+  if (choice === 'pull-request' && data.plan !== null)
+    return <ByPullRequest {...props} {...reading} completion={data} />;
   return <Known {...props} {...reading} completion={data} />;
 }
 
 interface KnownProps extends FinishPanelProps {
   completion: Completion;
+  choice: FinishChoice;
+  /** The way of merging here. */
   method: MergeMethod;
-  choose: (method: MergeMethod) => void;
+  choose: (choice: FinishChoice) => void;
   isReading: boolean;
   readAgain: () => void;
 }
 
+/** Finishes by a pull request; the stage is done when that is merged, or at once by the lesser button. */
+function ByPullRequest(props: KnownProps) {
+  const { stage, choice, choose, done } = props;
+  const finish = useFinishStage(stage, done);
+  const isOff = !useCanCommand() || finish.isPending;
+  return (
+    <div className={css.finish}>
+      <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
+      <PullRequestPanel stage={stage} done={done} />
+      {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
+      <div className={css.actions}>
+        <CompleteOnly {...props} finish={finish} isLesser isOff={isOff} />
+      </div>
+    </div>
+  );
+}
+
 function Known(props: KnownProps) {
-  const { stage, isDialog = false, done, completion, method, choose, readAgain } = props;
+  const { stage, isDialog = false, done, completion, choice, method, choose, readAgain } = props;
   const { plan } = completion;
   const look = useLookAgain(stage, plan);
   const [written, write] = useState<Partial<Record<MergeMethod, string>>>({});
+  const [receipt, setReceipt] = useState(false);
   const finish = useFinishStage(stage, done);
   const kind = finishOf(plan);
   const left = stage.completedAt === null ? leftWords(plan) : null;
@@ -80,8 +107,8 @@ function Known(props: KnownProps) {
   const isOff = !useCanCommand() || finish.isPending || isOther;
   return (
     <div className={css.finish}>
-      {look === null && plan?.into != null && kind !== 'nothing-to-merge' && (
-        <MergeWays method={method} choose={choose} disabled={finish.isPending} />
+      {look === null && plan !== null && kind !== 'nothing-to-merge' && (
+        <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
       )}
       <p className={css.line} data-stale={isOther || undefined}>
         {look === null ? planWords(plan, stage) : 'The work has changed since you looked at it.'}
@@ -97,6 +124,13 @@ function Known(props: KnownProps) {
           maxRows={8}
         />
       )}
+      {merges && stage.session !== null && (
+        <Checkbox
+          label="Add the receipt as a git note: what people allowed"
+          checked={receipt}
+          onChange={(event) => setReceipt(event.currentTarget.checked)}
+        />
+      )}
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
       {isDialog && left !== null && <p className={css.left}>Without merging: {left}</p>}
       <div className={css.actions}>
@@ -106,7 +140,9 @@ function Known(props: KnownProps) {
           <Button
             disabled={isOff || (hasMessage && message.trim() === '')}
             loading={finish.isPending && finish.variables.merge !== undefined}
-            onClick={() => finish.mutate(orderOf(plan, message), { onError: readAgain })}
+            onClick={() =>
+              finish.mutate({ ...orderOf(plan, message), ...(receipt && { receipt }) }, { onError: readAgain })
+            }
           >
             {actionWords(plan)}
           </Button>
@@ -200,7 +236,7 @@ function OtherWays({ stage, plan, done, isReading, readAgain }: KnownProps & { p
         {words}
       </Button>
     );
-  if (kind === 'conflict') return asks('Ask Claude to resolve it', askToResolve(plan.into ?? '', plan.method), true);
+  if (kind === 'conflict') return asks('Give the conflict to Claude', askToResolve(plan), true);
   if (kind === 'commit-and-merge') return asks('Ask Claude to commit', askToCommit, false);
   if (kind !== 'refused') return null;
   return (

@@ -1,4 +1,4 @@
-import type { StageView } from '@callboard/contract';
+import { isChecking, type StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconPlayerPauseFilled } from '@tabler/icons-react';
 import { useEffect, useEffectEvent, useState } from 'react';
@@ -11,6 +11,9 @@ import { useInterrupt } from '../api/session-commands.ts';
 export function InterruptButton({ stage, pressed }: { stage: StageView; pressed: () => void }) {
   const interrupt = useInterrupt(stage.title);
   const off = !useCanCommand() || interrupt.isPending;
+  const isCheck = stage.session !== null && isChecking(stage.session);
+  const words = isCheck ? 'Stop check' : 'Interrupt';
+  const does = isCheck ? 'Stop the check; you decide then' : 'Stop this turn; the session goes on';
   const isArmed = useEscapeTwice(() => {
     if (!off) interrupt.mutate(stage.id);
   });
@@ -21,15 +24,13 @@ export function InterruptButton({ stage, pressed }: { stage: StageView; pressed:
       rightSection={isArmed ? null : <KeyHint>Esc Esc</KeyHint>}
       disabled={off}
       loading={interrupt.isPending}
-      title={
-        interrupt.isPending ? 'Claude has not confirmed it yet' : 'Stop this turn; the session goes on (Esc twice)'
-      }
+      title={interrupt.isPending ? 'Claude has not confirmed it yet' : `${does} (Esc twice)`}
       onClick={() => {
         pressed();
         interrupt.mutate(stage.id);
       }}
     >
-      {isArmed ? 'Esc again to interrupt' : 'Interrupt'}
+      {isArmed ? 'Esc again to interrupt' : words}
     </Button>
   );
 }

@@ -1,9 +1,10 @@
 import type { TranscriptEntry } from '@callboard/contract';
 import { memo, type ReactNode } from 'react';
-import { clockTime, cost, exactDuration, exactTime } from '../../../lib/format.ts';
+import { clockTime, cost, exactDuration } from '../../../lib/format.ts';
 import { plainOutput } from '../../../lib/plain-output.ts';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { CopyButton } from '../../../ui/copy-code.tsx';
+import { exactOnHover } from '../../../ui/exact-on-hover.ts';
 import { Markdown } from '../../../ui/markdown.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { noticeTitle } from '../model/notice-words.ts';
@@ -98,7 +99,7 @@ function Said({ who, at, text, children }: SaidProps) {
           {who}
         </span>
         {at !== null && (
-          <time className={css.at} dateTime={at} title={exactTime(at)}>
+          <time className={css.at} dateTime={at} {...exactOnHover(at)}>
             {clockTime(at)}
           </time>
         )}
@@ -145,7 +146,7 @@ const ABOUT_SETTINGS: ReadonlySet<string> = new Set(['settings-left-out', 'new-r
 function Notice({ entry }: { entry: Entry<'notice'> }) {
   if (entry.code === 'phase')
     return (
-      <div className={css.turnEnd} data-outcome="phase" title={exactTime(entry.at)}>
+      <div className={css.turnEnd} data-outcome="phase" {...exactOnHover(entry.at)}>
         {entry.text}
       </div>
     );
@@ -179,7 +180,7 @@ function TurnEnd({ entry }: { entry: Entry<'turn-end'> }) {
           <Note>{entry.message}</Note>
         </Indented>
       )}
-      <div className={css.turnEnd} data-outcome={entry.outcome} title={exactTime(entry.at)}>
+      <div className={css.turnEnd} data-outcome={entry.outcome} {...exactOnHover(entry.at)}>
         {[ENDED[entry.outcome], ...facts].filter((fact) => fact !== '').join(' · ')}
       </div>
     </>

@@ -19,7 +19,7 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
   const shared = {
     size: 'xs' as const,
     disabled: session.state === 'starting' || !canCommand || isBusy || stage.completedAt !== null,
-    title: isOver ? 'Holds from the next start' : undefined,
+    title: isOver ? 'Applies from the next start' : undefined,
   };
   const mode = setMode.isPending ? setMode.variables : session.mode;
   const modes = modeOptionsOf(!isOver, mode, stage.permissionMode);

@@ -34,7 +34,7 @@ function ThatWasMe({ place, text }: { place: TrustPlace; text: string }) {
   const rules = (data?.trust.items ?? []).filter((item) => isOwn(item) && text.includes(item.value));
   const agree = useCommand({
     run: () => client.command('agree_rules', { projectId: place.projectId, rules: rules.map(({ value }) => value) }),
-    failed: 'The rules were not agreed to',
+    failed: 'The rules were not confirmed',
     done: () => cache.invalidateQueries({ queryKey: trustQuery(place).queryKey }),
   });
   if (rules.length === 0) return null;

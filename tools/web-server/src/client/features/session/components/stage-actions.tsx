@@ -1,17 +1,19 @@
 import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconEye, IconPlayerPlayFilled } from '@tabler/icons-react';
-import { useState } from 'react';
+import { type ComponentType, useState } from 'react';
 import {
   useAcknowledgeDenial,
   useAdvanceStage,
   useContinueStage,
   useStartStage,
 } from '../../../data/stage-commands.ts';
+import { beforeStart } from '../../../lib/before-start.ts';
+import { checkAtGate } from '../../../lib/check-words.ts';
 import { isLoggedOutStage } from '../../../lib/claude-words.ts';
 import { canAcknowledgeDenial } from '../../../lib/needs-you-words.ts';
+import { phaseAtGate } from '../../../lib/phase-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { phaseAtGate } from '../model/phase-words.ts';
 import { CompleteActions, DoneActions } from './complete-actions.tsx';
 import { InterruptButton, InterruptPressed } from './interrupt-button.tsx';
 import css from './stage-head.module.css';
@@ -21,19 +23,22 @@ interface StageActionsProps {
   stage: StageView;
   /** The id of the element that explains what continuing does. */
   continueHint: string;
+  /** Decides about a check that did not pass. */
+  CheckSlot: ComponentType<{ stage: StageView }>;
 }
 
 /** The stage's current actions, likeliest first. */
-export function StageActions({ stage, continueHint }: StageActionsProps) {
+export function StageActions(props: StageActionsProps) {
+  const { stage } = props;
   return (
     <div className={css.actions}>
-      <MainActions stage={stage} continueHint={continueHint} />
+      <MainActions {...props} />
       <StageMenu stage={stage} />
     </div>
   );
 }
 
-function MainActions({ stage, continueHint }: StageActionsProps) {
+function MainActions({ stage, ...props }: StageActionsProps) {
   const { session } = stage;
   const [isPressed, setPressed] = useState(false);
   if (stage.completedAt !== null) return <DoneActions stage={stage} />;
@@ -50,18 +55,21 @@ function MainActions({ stage, continueHint }: StageActionsProps) {
     case 'ended':
     case 'failed':
       if (isPressed) return <InterruptPressed over={() => setPressed(false)} />;
-      return <RestActions stage={stage} continueHint={continueHint} />;
+      return <RestActions stage={stage} {...props} />;
     default:
       return session?.state satisfies undefined;
   }
 }
 
-function RestActions({ stage, continueHint }: StageActionsProps) {
+function RestActions({ stage, continueHint, CheckSlot }: StageActionsProps) {
   const next = phaseAtGate(stage);
   const wentWell = stage.session?.lastTurn?.outcome === 'succeeded';
+  if (checkAtGate(stage) !== null) return <CheckSlot stage={stage} />;
   return (
     <>
-      {!isLoggedOutStage(stage) && <ContinueButton stage={stage} continueHint={continueHint} />}
+      {!isLoggedOutStage(stage) && beforeStart(stage) === null && (
+        <ContinueButton stage={stage} continueHint={continueHint} />
+      )}
       {canAcknowledgeDenial(stage) && <SeenButton stage={stage} />}
       <CompleteActions stage={stage} isQuiet={next !== null || !wentWell} />
       {next !== null && <AdvanceButton stage={stage} next={next} />}
@@ -70,7 +78,7 @@ function RestActions({ stage, continueHint }: StageActionsProps) {
 }
 
 /** Continues the stage where it stopped, with or without a running process. */
-function ContinueButton({ stage, continueHint }: StageActionsProps) {
+function ContinueButton({ stage, continueHint }: Omit<StageActionsProps, 'CheckSlot'>) {
   const continuing = useContinueStage(stage);
   const canCommand = useCanCommand();
   if (continuing === null) return null;

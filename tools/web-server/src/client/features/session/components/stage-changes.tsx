@@ -1,11 +1,11 @@
 import type { StageDiff, StageView } from '@callboard/contract';
-import { Loader } from '@mantine/core';
+import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, useEffect, useMemo, useRef } from 'react';
 import { ErrorNote } from '../../../ui/error-note.tsx';
-import { stageDiffQuery } from '../api/stage-diff.ts';
+import { rangeDiffQuery, stageDiffQuery, useReloadDiff } from '../api/stage-diff.ts';
 import { inTreeOrder } from '../model/change-tree.ts';
-import { useChangesDisplay } from '../model/changes-display.ts';
+import { useReviewUi } from '../model/review-ui.ts';
 import { ChangesView } from './changes-view.tsx';
 import css from './stage-changes.module.css';
 
@@ -19,17 +19,23 @@ interface StageChangesProps {
 
 /** The stage's changes against its base, committed or not: a tree of files, and one file after another. */
 export default function StageChanges({ stage, isPane = false, EndSlot }: StageChangesProps) {
-  const { data, error, isFetching, refetch } = useQuery({
-    ...stageDiffQuery(stage.id),
-    enabled: stage.worktree !== null,
-  });
-  useEffect(() => useChangesDisplay.getState().open(stage.id), [stage.id]);
-  useReloadAtSteps(stage, () => void refetch());
+  const range = useReviewUi((ui) => ui.range[stage.id] ?? '');
+  const enabled = stage.worktree !== null;
+  const all = useQuery({ ...stageDiffQuery(stage.id), enabled });
+  const part = useQuery({ ...rangeDiffQuery(stage.id, range), enabled: enabled && range !== '' });
+  const { data, error, isFetching, refetch } = range === '' ? all : part;
+  const reload = useReloadDiff(stage.id);
+  useReloadAtSteps(stage, reload);
   const diff = useMemo(() => data && { ...data, files: inTreeOrder(data.files) }, [data]);
   return (
     <section className={css.changes} aria-label="Changes">
       {stage.worktree === null && <p className={css.empty}>Nothing has changed: the stage was never started.</p>}
       {error !== null && <ErrorNote lead="The changes could not be read." error={error} retry={() => void refetch()} />}
+      {error !== null && range !== '' && (
+        <Button variant="default" size="compact-sm" onClick={() => useReviewUi.getState().setRange(stage.id, '')}>
+          Show all changes
+        </Button>
+      )}
       {diff === undefined && isFetching && (
         <p className={css.empty}>
           <Loader size="sm" color="gray" role="img" aria-label="Reading the changes" />
@@ -39,9 +45,10 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
         <ChangesView
           stage={stage}
           diff={diff}
+          commits={all.data?.commits ?? []}
           isPane={isPane}
           isLoading={isFetching}
-          reload={() => void refetch()}
+          reload={reload}
           // Beside the transcript, the stage's head has the button for a stage without changes.
           end={EndSlot && (!isPane || diff.files.length > 0) && <EndSlot stage={stage} diff={diff} />}
         />

@@ -1,5 +1,5 @@
 import type { StageView } from '@callboard/contract';
-import type { ReactNode } from 'react';
+import type { ComponentType, ReactNode } from 'react';
 import { cost, exactTime } from '../../../lib/format.ts';
 import { shellQuote } from '../../../lib/paths.ts';
 import { modeWords } from '../../../lib/permission-modes.ts';
@@ -8,10 +8,11 @@ import { CopyLine } from '../../../ui/copy-line.tsx';
 import { PromptFiles } from './prompt-files.tsx';
 import { SessionSwitches } from './session-switches.tsx';
 import css from './stage-head.module.css';
+import { StageReceipt } from './stage-receipt.tsx';
 import { SandboxOf } from './stage-sandbox.tsx';
 
 /** The stage's facts, and everything needed to find it outside of Callboard. */
-export function StageDetails({ stage }: { stage: StageView }) {
+export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: ComponentType<{ stage: StageView }> }) {
   const { worktree, session } = stage;
   const sessionId = session?.sessionId ?? null;
   return (
@@ -39,6 +40,7 @@ export function StageDetails({ stage }: { stage: StageView }) {
             </Row>
           </>
         )}
+        <RowsSlot stage={stage} />
         {sessionId !== null && worktree !== null && (
           <Row name="Session ID">
             <CopyLine text={sessionId} label="session ID" />
@@ -66,6 +68,11 @@ export function StageDetails({ stage }: { stage: StageView }) {
         </Row>
         {stage.dependsOn.length > 0 && <Row name="Depends on">{stage.dependsOn.join(', ')}</Row>}
         {stage.source !== null && <Row name="Imported from">{stage.source}</Row>}
+        {session !== null && (
+          <Row name="Receipt">
+            <StageReceipt stage={stage} />
+          </Row>
+        )}
         <Row name="Prompt">
           <span className={css.prompt}>{stage.prompt}</span>
           <PromptFiles stage={stage} />

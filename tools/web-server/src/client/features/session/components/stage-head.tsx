@@ -2,18 +2,20 @@ import type { ContextUsage, StageView } from '@callboard/contract';
 import { IconBellRinging } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
-import { useId } from 'react';
+import { type ComponentType, useId } from 'react';
 import { Link } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
+import { beforeStart } from '../../../lib/before-start.ts';
 import { continueAction } from '../../../lib/continue-action.ts';
 import { cost, count, exactTime } from '../../../lib/format.ts';
+import { phaseWords } from '../../../lib/phase-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { IsolationMark } from '../../../ui/isolation-mark.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
+import { PullRequestLine } from '../../../ui/pull-request-line.tsx';
 import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { phaseWords } from '../model/phase-words.ts';
 import { StageActions } from './stage-actions.tsx';
 import css from './stage-head.module.css';
 
@@ -25,15 +27,17 @@ interface StageHeadProps {
   unsettled: number;
   /** Shows the first of its requests. */
   look: () => void;
+  /** Decides about a check that did not pass. */
+  CheckSlot: ComponentType<{ stage: StageView }>;
 }
 
 /** The stage's title, its state, and what can be done with it now. */
-export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
+export function StageHead({ stage, pending, unsettled, look, CheckSlot }: StageHeadProps) {
   const { words, tone } = stateWords(stage, pending, unsettled);
   const { session } = stage;
   const phase = phaseWords(stage);
   const reason = reasonWords(stage);
-  const continuing = continueAction(stage);
+  const continuing = beforeStart(stage) === null ? continueAction(stage) : null; // its panel says what can be done
   const continueHint = useId();
   return (
     <header className={css.head}>
@@ -49,6 +53,7 @@ export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
           {words}
         </span>
         {phase !== null && <span>{phase}</span>}
+        {stage.pullRequest !== null && <PullRequestLine pullRequest={stage.pullRequest} isLink />}
         {session !== null && (
           <>
             <span title={`In this state since ${exactTime(session.stateSince)}`}>
@@ -63,7 +68,7 @@ export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
         )}
       </div>
       {pending > 0 && <Bell pending={pending} look={look} />}
-      <StageActions stage={stage} continueHint={continueHint} />
+      <StageActions stage={stage} continueHint={continueHint} CheckSlot={CheckSlot} />
       {reason !== null && (
         // The full text is in the transcript.
         <p className={clsx(css.reason, css.short)} data-tone={tone} title={reason}>

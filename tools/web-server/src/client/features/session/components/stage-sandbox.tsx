@@ -35,8 +35,8 @@ export function SandboxOf({ stage }: { stage: StageView }) {
         onChange={(event) => set.mutate({ stageId: stage.id, sandbox: sandboxOf(event.currentTarget.value) })}
       />
       <p className={css.phaseState}>
-        In the sandbox, commands cannot reach what answers for you, and you are asked before they use the network. Turn
-        it off for work that needs a database or Docker on this machine. A change holds from the next start.
+        In the sandbox, commands cannot approve their own requests, and ask before they use the network. Turn it off for
+        work that needs a database or Docker on this machine. Takes effect at the next start.
       </p>
     </div>
   );

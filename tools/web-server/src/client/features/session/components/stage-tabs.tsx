@@ -1,4 +1,4 @@
-import type { StageView } from '@callboard/contract';
+import { checkOf, type StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { stageDiffQuery, useReloadDiff } from '../api/stage-diff.ts';
@@ -6,9 +6,21 @@ import { useSidePane } from '../model/side-pane.ts';
 import css from './stage-head.module.css';
 import { TranscriptTools } from './transcript-tools.tsx';
 
-const STAGE_TABS = { transcript: 'Transcript', changes: 'Changes', phases: 'Phases', details: 'Details' } as const;
+const STAGE_TABS = {
+  transcript: 'Transcript',
+  changes: 'Changes',
+  checks: 'Checks',
+  phases: 'Phases',
+  details: 'Details',
+} as const;
 export type StageTab = keyof typeof STAGE_TABS;
-const TABS: readonly StageTab[] = ['transcript', 'changes', 'phases', 'details'];
+const TABS: readonly StageTab[] = ['transcript', 'changes', 'checks', 'phases', 'details'];
+
+/** Whether a stage has something in this tab. */
+export function hasTab(tab: StageTab, { pipeline }: Pick<StageView, 'pipeline'>): boolean {
+  if (tab === 'checks') return pipeline.some(({ gate }) => checkOf(gate) !== null);
+  return tab !== 'phases' || pipeline.length > 0;
+}
 
 export const isStageTab = (name: string | null): name is StageTab => name !== null && Object.hasOwn(STAGE_TABS, name);
 
@@ -19,7 +31,7 @@ export function StageTabs({ stage, current }: { stage: StageView; current: Stage
   return (
     <div className={css.bar}>
       <nav className={css.tabs} aria-label="Stage">
-        {TABS.filter((tab) => tab !== 'phases' || stage.pipeline.length > 0).map((tab) => (
+        {TABS.filter((tab) => hasTab(tab, stage)).map((tab) => (
           <Link
             key={tab}
             className={css.tab}

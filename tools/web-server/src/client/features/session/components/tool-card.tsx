@@ -2,8 +2,9 @@ import { Button } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { useId, useState } from 'react';
-import { count, exactTime } from '../../../lib/format.ts';
+import { count } from '../../../lib/format.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
+import { exactOnHover } from '../../../ui/exact-on-hover.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { callProgress } from '../model/call-progress.ts';
@@ -82,7 +83,7 @@ function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
         {progress === 'running' ? (
           <TimeSince at={tool.use.at} />
         ) : (
-          <span title={exactTime(tool.use.at)}>{toolDuration(tool)}</span>
+          <span {...exactOnHover(tool.use.at)}>{toolDuration(tool)}</span>
         )}
       </span>
     </span>

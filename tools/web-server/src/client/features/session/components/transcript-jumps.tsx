@@ -4,6 +4,8 @@ import { memo, useLayoutEffect, useRef, useState } from 'react';
 import css from './transcript.module.css';
 
 export interface Jumps {
+  /** Whether a form that waits for an answer is in sight. */
+  isAsked: boolean;
   isAwayFromEnd: boolean;
   toStart: () => void;
   toEnd: () => void;
@@ -22,18 +24,20 @@ export function JumpButtons(jumps: Jumps) {
     end: () => latest.current.toEnd(),
     unseen: () => latest.current.toUnseen?.(),
   }));
-  return <Buttons isAwayFromEnd={jumps.isAwayFromEnd} hasUnseen={jumps.toUnseen !== null} to={to} />;
+  const { isAwayFromEnd, isAsked } = jumps;
+  return <Buttons {...{ isAwayFromEnd, isAsked, to }} hasUnseen={jumps.toUnseen !== null} />;
 }
 
 interface ButtonsProps {
   isAwayFromEnd: boolean;
+  isAsked: boolean;
   hasUnseen: boolean;
   to: { start: () => void; end: () => void; unseen: () => void };
 }
 
-const Buttons = memo(function Buttons({ isAwayFromEnd, hasUnseen, to }: ButtonsProps) {
+const Buttons = memo(function Buttons({ isAwayFromEnd, isAsked, hasUnseen, to }: ButtonsProps) {
   return (
-    <div className={css.jump}>
+    <div className={css.jump} data-asked={isAsked || undefined}>
       {hasUnseen && (
         <Button variant="default" size="compact-md" className={css.needs} onClick={to.unseen}>
           Show what waits for you

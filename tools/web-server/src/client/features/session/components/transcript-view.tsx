@@ -26,6 +26,7 @@ import css from './transcript.module.css';
 import { type TranscriptParts, TranscriptPartsProvider } from './transcript-context.tsx';
 import { useFind } from './use-find.ts';
 import { ASKS } from './use-follow-end.ts';
+import { useJumpToEntry } from './use-jump-to-entry.ts';
 import { VirtualRows } from './virtual-rows.tsx';
 
 type RequestSlot = ComponentType<{ request: PendingRequest }>;
@@ -49,6 +50,7 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
   const parts = useParts(stage, pending, RequestSlot);
   const rows = useRows(stage, { items, pending, isPending, RequestSlot });
   const find = useFind(stage.id, items, earlier);
+  const jump = useJumpToEntry(items, earlier);
   return (
     <TranscriptPartsProvider value={parts}>
       {error !== null && (
@@ -60,8 +62,8 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
         earlier={earlier}
         label="Transcript"
         keepAs={stage.id}
-        target={find.target}
-        marked={find.isOpen ? find.text : null}
+        target={find.target ?? jump.target}
+        marked={find.isOpen ? find.text : jump.marked}
       />
     </TranscriptPartsProvider>
   );

@@ -1,41 +1,55 @@
-import type { FileDiff, StageDiff, StageId } from '@callboard/contract';
-import { useVirtualizer } from '@tanstack/react-virtual';
+import type { FileDiff, ReviewComment, StageDiff, StageId } from '@callboard/contract';
+import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
+import type { useWriting } from '../api/comments.ts';
 import { usePatches } from '../api/use-patches.ts';
+import { useViewed } from '../api/use-viewed.ts';
 import { type ChangeRow, changeRows } from '../model/change-rows.ts';
-import { isViewed, useChangesDisplay } from '../model/changes-display.ts';
+import type { PatchLine } from '../model/patch.ts';
+import { placeComments } from '../model/placed-comments.ts';
+import { useReviewUi, type Writing, wholeKey } from '../model/review-ui.ts';
 import { useSessionUi } from '../model/session-ui.ts';
+import { useCommentJumps } from './use-comment-jumps.ts';
+import { useLineHand } from './use-line-hand.ts';
 
 /** A change with more lines is folded by default. */
 const LONG = 1_500;
 const LINE = 20;
 const HEAD = 36;
+/** Measured once it is drawn. */
+const COMMENT = 64;
 
 interface ChangesListInput {
   stageId: StageId;
   diff: StageDiff;
   isSplit: boolean;
+  /** In the order of the changes. */
+  comments: readonly ReviewComment[];
+  writing: ReturnType<typeof useWriting>;
 }
 
 export type ChangesListState = ReturnType<typeof useChangesList>;
 
 /** The rows of all files, of which only those in sight exist. A patch is loaded when its place comes into view. */
-export function useChangesList({ stageId, diff, isSplit }: ChangesListInput) {
+function useRows({ stageId, diff, isSplit, comments, writing }: ChangesListInput, folding: Folding) {
   const { files } = diff;
   const box = useRef<HTMLElement>(null);
-  const opened = useSessionUi((ui) => ui.opened);
-  const viewed = useChangesDisplay((view) => view.viewed[stageId]);
   const { loadedOf, ask } = usePatches(stageId, diff);
-  const keyOf = (file: FileDiff) => `file:${stageId}:${file.path}`;
-  const isOpen = (file: FileDiff) =>
-    opened[keyOf(file)] ?? (file.additions + file.deletions <= LONG && !isViewed(viewed, file));
-  const rows = changeRows({ files, isOpen, loadedOf, isSplit });
+  const commentsOf = (file: FileDiff, lines: readonly PatchLine[]) =>
+    placeComments(file, lines, withWriting(comments, writing.writing, file));
+  const rows = changeRows({ files, loadedOf, isSplit, commentsOf, ...folding });
+  const kept = rows.findIndex((row) => row.kind === 'comment' && row.id === writing.writing?.id);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: (at) => sizeOf(rows[at], files),
     getItemKey: (at) => rows[at]?.key ?? at,
     overscan: 20,
+    // Somebody writes there.
+    rangeExtractor: (range) => {
+      const inSight = defaultRangeExtractor(range);
+      return kept === -1 || inSight.includes(kept) ? inSight : [...inSight, kept].toSorted((a, b) => a - b);
+    },
   });
   const items = virtualizer.getVirtualItems();
   const wanted = useMemo(
@@ -43,6 +57,16 @@ export function useChangesList({ stageId, diff, isSplit }: ChangesListInput) {
     [items, rows, files],
   );
   useEffect(() => ask(wanted));
+  return { box, rows, virtualizer, items, loadedOf };
+}
+
+/** The list of changes: its rows, where the reader is, and what is open of it. */
+export function useChangesList(input: ChangesListInput) {
+  const { stageId, diff, comments, writing } = input;
+  const { files } = diff;
+  const folding = useFolding(stageId);
+  const { isOpen, setOpen, isViewed, setViewed } = folding;
+  const { box, rows, virtualizer, items, loadedOf } = useRows(input, folding);
 
   const offset = virtualizer.scrollOffset ?? 0;
   const first = items.find(({ end }) => end > offset + 1);
@@ -68,14 +92,25 @@ export function useChangesList({ stageId, diff, isSplit }: ChangesListInput) {
   const stay = useEffectEvent(() => chosen !== null && scrollTo(chosen));
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when rows were added or removed
   useEffect(() => void stay(), [rows.length]);
-  const setOpen = (file: FileDiff, open: boolean) => useSessionUi.getState().setOpen(keyOf(file), open);
-  const setViewed = (file: FileDiff, to: boolean) => {
-    useChangesDisplay.getState().setViewed(stageId, file, to);
-    setOpen(file, !to);
-  };
+  const goToRow = (at: number) => virtualizer.scrollToIndex(at, { align: 'auto' });
+  const jumps = useCommentJumps({
+    ...{ files, rows, comments, isOpen },
+    open: (file) => setOpen(file, true),
+    show: (at) => virtualizer.scrollToIndex(at, { align: 'center' }),
+    showFile: (file) => scrollTo(file),
+  });
+  const { finish } = writing;
+  const hand = useLineHand({
+    ...{ stageId, files, rows, loadedOf, finish, first: first?.index ?? 0 },
+    scrollTo: goToRow,
+    goToNext: jumps.goToNext,
+  });
+  const whole = useReviewUi((ui) => ui.whole);
   return {
-    ...{ box, rows, virtualizer, top, current, loadedOf, isOpen, setOpen, setViewed, goTo },
-    isViewed: (file: FileDiff) => isViewed(viewed, file),
+    ...{ box, rows, virtualizer, top, current, loadedOf, isOpen, setOpen, isViewed, setViewed, goTo, comments, hand },
+    ...{ target: jumps.target, goToComment: jumps.goTo },
+    isWhole: ({ path }: FileDiff) => whole[wholeKey(stageId, path)] ?? false,
+    showWhole: ({ path }: FileDiff, isWhole: boolean) => useReviewUi.getState().showWhole(stageId, path, isWhole),
     /** The reader moves on their own. */
     letGo: () => chosen !== null && setChosen(null),
     /** From the file at the top to one after or before it; a file whose head is not at the top goes to its head first. */
@@ -86,7 +121,7 @@ export function useChangesList({ stageId, diff, isSplit }: ChangesListInput) {
     },
     toggleViewed: (at: number) => {
       const file = files[at];
-      if (file !== undefined) setViewed(file, !isViewed(viewed, file));
+      if (file !== undefined) setViewed(file, !isViewed(file));
     },
     areAllOpen: files.every(isOpen),
     openAll: (open: boolean) => {
@@ -95,9 +130,39 @@ export function useChangesList({ stageId, diff, isSplit }: ChangesListInput) {
   };
 }
 
+type Folding = ReturnType<typeof useFolding>;
+
+/** Which files are open. A file that was viewed is folded, and so is one that nobody reads from top to bottom. */
+function useFolding(stageId: StageId) {
+  const opened = useSessionUi((ui) => ui.opened);
+  const { isViewed, setViewed } = useViewed(stageId);
+  const keyOf = (file: FileDiff) => `file:${stageId}:${file.path}`;
+  const isLong = (file: FileDiff) => file.isGenerated || file.additions + file.deletions > LONG;
+  const setOpen = (file: FileDiff, open: boolean) => useSessionUi.getState().setOpen(keyOf(file), open);
+  return {
+    isViewed,
+    isOpen: (file: FileDiff) => opened[keyOf(file)] ?? !(isLong(file) || isViewed(file)),
+    isSetAside: (file: FileDiff) => opened[keyOf(file)] === undefined && isLong(file) && !isViewed(file),
+    setOpen,
+    setViewed(file: FileDiff, to: boolean) {
+      setViewed(file, to);
+      setOpen(file, !to);
+    },
+  };
+}
+
+/** The comments of a file, and the one that is being written and is not stored yet. */
+function withWriting(comments: readonly ReviewComment[], own: Writing | undefined, { path, version }: FileDiff) {
+  const stored = comments.filter((comment) => comment.path === path);
+  if (own === undefined || own.path !== path || stored.some(({ id }) => id === own.id)) return stored;
+  const [before = '', after = ''] = version.split('..');
+  return [...stored, { ...own, version: own.side === 'old' ? before : after, quote: '' }];
+}
+
 function sizeOf(row: ChangeRow | undefined, files: readonly FileDiff[]): number {
   if (row === undefined || row.kind === 'line' || row.kind === 'pair') return LINE;
-  if (row.kind === 'file') return HEAD;
+  if (row.kind === 'file' || row.kind === 'folded') return HEAD;
+  if (row.kind === 'comment') return COMMENT;
   if (row.kind === 'about') return 8;
   const file = files[row.file];
   return file === undefined ? LINE : Math.min(file.additions + file.deletions + 6, 400) * LINE;

@@ -107,6 +107,7 @@ function useRowScrolling(
     getItemKey: rows.keyAt,
     rangeExtractor: (range: Range) => [...new Set([...defaultRangeExtractor(range), ...kept])].sort((a, b) => a - b),
     overscan: 6,
+    useFlushSync: false,
     gap: 0,
     paddingStart: earlier.left > 0 ? ROOM_FOR_EARLIER : 16,
     paddingEnd: 16,
@@ -139,6 +140,7 @@ function useRowScrolling(
     scroll();
   };
   const jumps: Jumps = {
+    isAsked: kept.some((index) => range !== null && index >= range.startIndex && index <= range.endIndex),
     isAwayFromEnd: range !== null && !virtualizer.isAtEnd(NEAR_END),
     toStart,
     toEnd: jumpTo(() => virtualizer.scrollToEnd()),

@@ -17,5 +17,5 @@ it('keeps unknown lines, and counts those beyond the limit', () => {
 
 it('explains that a command cannot reach another command’s server', () => {
   const { hint } = blockedWords('Error: connect ECONNREFUSED 127.0.0.1:3000');
-  expect(hint).toContain('has a network of its own');
+  expect(hint).toContain('has its own network');
 });

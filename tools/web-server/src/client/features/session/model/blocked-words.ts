@@ -5,7 +5,7 @@ const MOST = 5;
 
 const ASKED_AGAIN = 'If the command runs again, you are asked about a host again.';
 const OWN_NETWORK =
-  'Each command in the sandbox has a network of its own, so it cannot reach a server that another command started.';
+  'Each command in the sandbox has its own network, so it cannot reach a server that another command started.';
 
 /** What the sandbox blocked, from Claude Code's list, and what to do besides turning the sandbox off. */
 export function blockedWords(violations: string): { blocked: string; hint: string } {

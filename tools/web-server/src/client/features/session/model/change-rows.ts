@@ -1,5 +1,6 @@
-import type { FileDiff } from '@callboard/contract';
+import type { DiffSide, FileDiff } from '@callboard/contract';
 import type { PatchLine } from './patch.ts';
+import type { Placed } from './placed-comments.ts';
 
 /** What is known of a file's patch. */
 export type Loaded =
@@ -10,7 +11,9 @@ export type Loaded =
 
 /** A row of the list of changes: the heads of files, and below each what is open of it. */
 export type ChangeRow = { key: string; file: number } & (
-  | { kind: 'file' | 'loading' | 'failed' | 'about' }
+  | { kind: 'file' | 'folded' | 'loading' | 'failed' | 'about' }
+  /** A comment, or one that is being written, below the lines it is about. */
+  | { kind: 'comment'; id: string; side: DiffSide; isAside: boolean }
   | { kind: 'line'; at: number }
   /** Side by side; the numbers are places in the patch. */
   | { kind: 'pair'; left: number | null; right: number | null }
@@ -21,29 +24,61 @@ interface RowsInput {
   isOpen: (file: FileDiff) => boolean;
   loadedOf: (file: FileDiff) => Loaded;
   isSplit: boolean;
+  /** Whether the file is folded for what it is, and says so. */
+  isSetAside?: (file: FileDiff) => boolean;
+  /** The comments of a file whose lines are known. */
+  commentsOf?: (file: FileDiff, lines: readonly PatchLine[]) => Placed<CommentOfRow>;
 }
 
+/** What a row shows of a comment. */
+export interface CommentOfRow {
+  id: string;
+  side: DiffSide;
+}
+
+const NO_COMMENTS: ReadonlyMap<number, readonly CommentOfRow[]> = new Map();
+
 /** All rows, top to bottom. */
-export function changeRows({ files, isOpen, loadedOf, isSplit }: RowsInput): ChangeRow[] {
+export function changeRows(input: RowsInput): ChangeRow[] {
+  const { files, isOpen, loadedOf, isSetAside } = input;
   const rows: ChangeRow[] = [];
   for (const [at, file] of files.entries()) {
     const key = file.path;
     rows.push({ key, file: at, kind: 'file' });
-    if (!isOpen(file)) continue;
-    const loaded = loadedOf(file);
-    if (loaded.state !== 'ready') {
-      rows.push({ key: `${key}\0${loaded.state}`, file: at, kind: loaded.state });
+    if (!isOpen(file)) {
+      if (isSetAside?.(file)) rows.push({ key: `${key}\0folded`, file: at, kind: 'folded' });
       continue;
     }
-    rows.push({ key: `${key}\0about`, file: at, kind: 'about' });
-    const hasTwoSides = file.status === 'modified' || file.status === 'renamed';
-    const lines =
-      isSplit && hasTwoSides
-        ? pairs(loaded.lines)
-        : loaded.lines.map((_, line) => ({ kind: 'line' as const, at: line }));
-    for (const [place, line] of lines.entries()) rows.push({ key: `${key}\0${isSplit}${place}`, file: at, ...line });
+    const loaded = loadedOf(file);
+    if (loaded.state === 'ready') addLines(rows, input, at, loaded.lines);
+    else rows.push({ key: `${key}\0${loaded.state}`, file: at, kind: loaded.state });
   }
   return rows;
+}
+
+/** Adds what is known of a file: what is to be said about it, its lines, and the comments below them. */
+function addLines(rows: ChangeRow[], input: RowsInput, at: number, lines: readonly PatchLine[]): void {
+  const { files, isSplit, commentsOf } = input;
+  const file = files[at];
+  if (file === undefined) return;
+  const comments = commentsOf?.(file, lines) ?? NO_COMMENTS;
+  const hasTwoSides = isSplit && (file.status === 'modified' || file.status === 'renamed');
+  const addComments = (place: number | null, isAside: boolean) => {
+    for (const { id, side } of (place !== null && comments.get(place)) || [])
+      rows.push({ key: `comment\0${id}`, file: at, kind: 'comment', id, side, isAside });
+  };
+  rows.push({ key: `${file.path}\0about`, file: at, kind: 'about' });
+  addComments(-1, false);
+  const shown = hasTwoSides ? pairs(lines) : lines.map((_, line) => ({ kind: 'line' as const, at: line }));
+  for (const [place, line] of shown.entries()) {
+    rows.push({ key: `${file.path}\0${isSplit}${place}`, file: at, ...line });
+    if (comments.size === 0) continue;
+    if (line.kind === 'line') addComments(line.at, false);
+    else {
+      addComments(line.left, true);
+      if (line.right !== line.left) addComments(line.right, true);
+    }
+  }
 }
 
 type Pair = { kind: 'line'; at: number } | { kind: 'pair'; left: number | null; right: number | null };

@@ -13,7 +13,7 @@ it.each([
 
 it('says how much of the output is shown if it is cut', () => {
   expect(outputWords({ output: 'x', totalBytes: 1, isCut: false })).toBeNull();
-  expect(outputWords({ output: 'x', totalBytes: 2_000_000, isCut: true })).toBe('The end of 1,954 KiB');
+  expect(outputWords({ output: 'x', totalBytes: 2_000_000, isCut: true })).toBe('The end of 2.0 MB');
 });
 
 const of = (...states: McpState[]) => states.map((state) => ({ state }));

@@ -1,5 +1,5 @@
 import type { BackgroundTask, McpServer, McpState, TaskOutput } from '@callboard/contract';
-import { count } from '../../../lib/format.ts';
+import { count, sizeWords } from '../../../lib/format.ts';
 
 /** The kind of a task, in words. */
 export function taskKind({ type }: Pick<BackgroundTask, 'type'>): string {
@@ -12,7 +12,7 @@ export const hasOutput = ({ type }: Pick<BackgroundTask, 'type'>): boolean => ty
 
 /** How much of the output is shown; null if all of it is. */
 export function outputWords({ isCut, totalBytes }: TaskOutput): string | null {
-  return isCut ? `The end of ${Math.ceil(totalBytes / 1024).toLocaleString('en')} KiB` : null;
+  return isCut ? `The end of ${sizeWords(totalBytes)}` : null;
 }
 
 const STATES: Record<McpState, string> = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { entry } from '../../../test/samples.ts';
-import { findInItems, foldKeys } from './find-in-items.ts';
+import { findInItems, foldKeys, placeOfEntry } from './find-in-items.ts';
 import { transcriptItems } from './transcript-items.ts';
 
 const use = (index: number, toolUseId: string, toolName: string, input: Record<string, string>) =>
@@ -38,4 +38,14 @@ it('takes what is written literally, and nothing for everything', () => {
 
 it('names everything that may be open', () => {
   expect(foldKeys(items)).toEqual(['run', 'agent', 'inner', 'lookups:r1', 'r1', 'r2']);
+});
+
+it.each([
+  [text(1, ''), { row: 0, open: [] }],
+  [result(3, 'run', ''), { row: 1, open: ['run'] }],
+  [use(5, 'inner', 'Grep', {}), { row: 2, open: ['agent', 'inner'] }],
+  [result(9, 'r2', ''), { row: 3, open: ['lookups:r1', 'r2'] }],
+  [text(99, ''), null],
+])('finds the row of an entry, and what to open there', (entry, place) => {
+  expect(placeOfEntry(items, entry)).toEqual(place);
 });

@@ -46,6 +46,46 @@ function foundInTool({ use, result, decisions, children }: ToolItem, pattern: Re
   return [...own, ...inner];
 }
 
+/** Finds where an entry stands; null if it is not among these items. */
+export function placeOfEntry(items: readonly TranscriptItem[], entry: TranscriptEntry): Found | null {
+  for (const [row, item] of items.entries()) {
+    const open = wayTo(item, entry);
+    if (open !== null) return { row, open };
+  }
+  return null;
+}
+
+/** What has to be opened in an item to see the entry; null if it is not there. */
+function wayTo(item: TranscriptItem, entry: TranscriptEntry): string[] | null {
+  switch (item.kind) {
+    case 'entry':
+      return item.entry.index === entry.index ? openKeysOf(item.entry) : null;
+    case 'lookups':
+      return within(lookupsKey(item.tools), item.tools, entry);
+    case 'tool':
+      return wayToTool(item, entry) ?? within(item.use.toolUseId, item.children, entry);
+    case 'steps':
+      return within(item.toolUseId, item.children, entry);
+    default:
+      return item satisfies never;
+  }
+}
+
+function within(key: string, children: readonly TranscriptItem[], entry: TranscriptEntry): string[] | null {
+  const [way] = children.flatMap((child) => {
+    const inner = wayTo(child, entry);
+    return inner === null ? [] : [inner];
+  });
+  return way === undefined ? null : [key, ...way];
+}
+
+function wayToTool({ use, result, decisions }: ToolItem, entry: TranscriptEntry): string[] | null {
+  if (entry.index === use.index || entry.index === result?.index) return [use.toolUseId];
+  const isItsDecision =
+    entry.kind === 'decision' && decisions.some(({ requestId }) => requestId === entry.decision.requestId);
+  return isItsDecision ? [] : null;
+}
+
 /** The key under which a line of several look-ups remembers whether it is open. */
 export const lookupsKey = (tools: readonly ToolItem[]): string => `lookups:${tools[0]?.use.toolUseId}`;
 

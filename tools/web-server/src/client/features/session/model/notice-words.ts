@@ -7,6 +7,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'alarm-acknowledged': 'Alarm acknowledged',
   'api-retry': 'Trying again',
   'begun-again': null,
+  check: null,
   'cli-gaps': null,
   compacted: 'Conversation compacted',
   'conversation-cleared': 'Conversation cleared',
@@ -26,6 +27,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'output-lost': 'A gap',
   'permission-denied': 'Not allowed',
   phase: null,
+  'pull-request': null,
   'process-ended': 'The process ended',
   reopened: null,
   'sandbox-left': null,
@@ -35,10 +37,10 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'settings-left-out': 'Without the repository’s settings',
   'task-stopped': null,
   'told-again': null,
-  'too-large': 'Too large to be asked for',
+  'too-large': 'Too large to ask about',
   'turn-forgotten': null,
   'unknown-permission-request': null,
-  'unknown-request': 'A request that is not known',
+  'unknown-request': 'Unknown request',
   worktree: null,
 };
 

@@ -5,7 +5,7 @@ import { readStored, writeStored } from '../../../lib/browser-storage.ts';
 const KEY = 'callboard-side-pane';
 
 /** The tabs that stand beside the transcript where there is room. */
-const SideTab = z.enum(['changes', 'phases', 'details']);
+const SideTab = z.enum(['changes', 'checks', 'phases', 'details']);
 export type SideTab = z.infer<typeof SideTab>;
 
 const Kept = z.object({

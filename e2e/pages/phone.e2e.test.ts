@@ -1,0 +1,107 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { openOwnDesk } from '../support/desk.ts';
+
+const PHONE = { width: 390, height: 844 };
+/** A small phone, and one whose keyboard takes half of the page. */
+const SIZES = [PHONE, { width: 360, height: 640 }, { width: 390, height: 400 }];
+const exact = (name: string) => ({ name, exact: true });
+const script = Array.from({ length: 40 }, (_, n) => `touch file-${n} && echo "${n} is there"`).join('\n');
+const run = (command: string) => [
+  { tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] },
+  { text: 'Done.' },
+];
+
+/** Whether the whole element is in the window and nothing stands over its middle or its corners. */
+const isFree = (where: Locator) =>
+  where.evaluate((element) => {
+    const { left, top, right, bottom } = element.getBoundingClientRect();
+    const inside = left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+    const points = [left + 8, (left + right) / 2, right - 8].flatMap((x) => [top + 8, bottom - 8].map((y) => [x, y]));
+    return inside && points.every(([x = 0, y = 0]) => element.contains(document.elementFromPoint(x, y)));
+  });
+
+const isNotTooWide = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+
+/** The controls that can be pressed and are smaller than a thumb needs. Links in a row or a text are as large as that. */
+const tooSmall = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('button, nav a, [role="tab"]')]
+      .filter((element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+      .map((element) => {
+        const { width, height } = element.getBoundingClientRect();
+        const after = getComputedStyle(element, '::after');
+        // A part that is not seen may make the target larger.
+        const more = after.content === 'none' || after.position !== 'absolute' ? 0 : -2 * Number.parseFloat(after.top);
+        return { name: element.getAttribute('aria-label') ?? element.textContent, width, height: height + more };
+      })
+      .filter(({ width, height }) => width > 1 && height < 44)
+      .map(({ name, height }) => `${name}: ${height}`),
+  );
+
+it('leaves what decides under the thumb on any phone, and all that is pressed as large as that', async () => {
+  const { page, origin, api, errors } = await openOwnDesk(undefined, { ...PHONE, hasTouch: true });
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  const long = await api.stage('Long script', run(script));
+  const short = await api.stage('A stage whose title is longer than a phone is wide', run('touch made-by-claude'));
+  await api.start(long);
+  const sheet = page.getByRole('dialog');
+  await sheet.waitFor();
+
+  // A sheet at the bottom, whose buttons are in sight however long what is asked is.
+  for (const size of SIZES) {
+    await page.setViewportSize(size);
+    await expect
+      .poll(() => isFree(sheet.getByRole('button', exact('Allow'))), { message: `${size.height}` })
+      .toBe(true);
+    expect(await isFree(sheet.getByRole('button', exact('Deny')))).toBe(true);
+    expect(await isFree(sheet.getByRole('heading', { name: 'Run this command?' }))).toBe(true);
+    const { y = 0, height = 0, width } = (await sheet.boundingBox()) ?? {};
+    expect([Math.round(y + height), width]).toEqual([size.height, size.width]);
+    expect(await isNotTooWide(page)).toBe(true);
+  }
+  await page.setViewportSize(PHONE);
+  expect(await tooSmall(page)).toEqual([]);
+  await sheet.getByRole('button', exact('Later')).tap();
+  await sheet.waitFor({ state: 'detached' });
+
+  // The board: a tab for each column, and rows with room for their title.
+  await api.start(short);
+  await sheet.getByText('made-by-claude', { exact: true }).waitFor();
+  await sheet.getByRole('button', exact('Later')).tap();
+  await sheet.waitFor({ state: 'detached' });
+  const row = page.getByRole('article', { name: /^A stage whose title/ });
+  for (const size of SIZES) {
+    await page.setViewportSize(size);
+    await expect.poll(() => isFree(row.getByRole('button', exact('Allow')))).toBe(true);
+    const { x = 0, width = 0 } = (await row.getByRole('heading').boundingBox()) ?? {};
+    expect(x + width).toBeLessThan(size.width);
+    expect(width).toBeGreaterThan(size.width / 2);
+    expect(await isNotTooWide(page)).toBe(true);
+  }
+  await page.setViewportSize(PHONE);
+  expect(await tooSmall(page)).toEqual([]);
+
+  // The stage's page: its title, and the form above the message box.
+  await page.goto(`${origin}/stages/${short}`);
+  const form = page.getByRole('form');
+  const allow = form.getByRole('button', exact('Allow'));
+  for (const size of SIZES) {
+    await page.setViewportSize(size);
+    await expect.poll(() => isFree(allow), { message: `the form at ${size.height}` }).toBe(true);
+    expect(await isFree(page.getByRole('textbox', exact('Message')))).toBe(true);
+    expect((await page.getByRole('heading', { level: 1 }).boundingBox())?.width).toBeGreaterThan(80);
+    expect(await isNotTooWide(page)).toBe(true);
+  }
+  await page.setViewportSize(PHONE);
+  expect(await tooSmall(page)).toEqual([]);
+  await allow.tap();
+  await expect.poll(async () => (await api.get(`/api/stages/${short}`)).stage.column).toBe('review');
+
+  // The inbox: the request fills the page, and its buttons stay at the bottom.
+  await page.goto(`${origin}/inbox`);
+  await page.getByRole('main').getByText('Long script').first().tap();
+  await expect.poll(() => isFree(page.getByRole('main').getByRole('button', exact('Allow')))).toBe(true);
+  expect(await tooSmall(page)).toEqual([]);
+  expect(errors).toEqual([]);
+});

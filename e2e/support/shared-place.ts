@@ -1,0 +1,141 @@
+import { rm } from 'node:fs/promises';
+import type { BrowserContext, Page } from 'playwright-core';
+import { onTestFailed, onTestFinished } from 'vitest';
+import { createRepository } from '../../test-support/git.ts';
+import type { AtEnd } from '../../test-support/temporary-folder.ts';
+import { callApi } from './api.ts';
+import { openBrowser } from './browser.ts';
+import { type Installation, install, type Running } from './callboard.ts';
+import { processesOf } from './processes.ts';
+import { keepUntilEnd } from './shared-places.ts';
+
+/** A Callboard, and a browser that is logged in to it. */
+export interface Place extends Installation, Pick<Running, 'origin'> {
+  context: BrowserContext;
+  page: Page;
+  /** Console errors and exceptions of the pages. */
+  errors: string[];
+}
+
+interface Shared extends Place {
+  /** The login of its browser. */
+  loginId: string;
+  /** Ends all of it. */
+  end(): Promise<void>;
+}
+
+interface PlaceOptions {
+  /** Prepares the installation before Callboard starts, or puts a script into every page. */
+  prepare?: (installation: Installation, context: BrowserContext) => Promise<unknown>;
+  window?: Parameters<typeof openBrowser>[0];
+}
+
+/** Starts a Callboard and logs a browser in. */
+export async function makePlace(atEnd: AtEnd = onTestFinished, options: PlaceOptions = {}): Promise<Place> {
+  const { prepare = async () => undefined, window = {} } = options;
+  const installation = await install({}, atEnd);
+  const { page, errors, context } = await openBrowser(window, atEnd);
+  await prepare(installation, context);
+  const { origin, loginLink, stop } = await installation.start();
+  atEnd(stop);
+  await page.goto(loginLink);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
+  return { ...installation, origin, page, context, errors };
+}
+
+/** What the tests of this worker share. */
+let kept: Promise<Shared> | undefined;
+
+/** Ends a Callboard that the next test shall not find. */
+async function endShared(): Promise<void> {
+  const before = kept;
+  kept = undefined;
+  await (await before)?.end();
+}
+
+async function begin(): Promise<Shared> {
+  const ends: (() => void | Promise<void>)[] = [];
+  const place = await makePlace((end) => void ends.unshift(end));
+  ends.push(await keepUntilEnd(place));
+  const { logins } = await (await callApi(place.origin, 'GET', '/api/logins')).json();
+  const end = async () => {
+    for (const one of ends) await one();
+  };
+  const shared = { ...place, loginId: logins[0].loginId, end };
+  await clear(shared); // the project that it was started with
+  return shared;
+}
+
+/**
+ * A Callboard with a logged-in page, as if nobody had used it before: the tests of a worker share it, each with a project and
+ * a repository of its own, called `shop`. What a test leaves is gone before the next one; after a failed test all of it is.
+ * @param prepare changes the repository before it becomes a project
+ */
+export async function openSharedPlace(
+  prepare: (repo: string) => Promise<void> = async () => undefined,
+): Promise<Place> {
+  kept ??= begin();
+  const place = await kept;
+  const { origin, context, model, errors } = place;
+  let hasFailed = false;
+  onTestFailed(() => {
+    hasFailed = true;
+  });
+  onTestFinished(async () => {
+    if (hasFailed) return endShared();
+    try {
+      await clear(place);
+    } catch (error) {
+      await endShared();
+      throw error;
+    }
+  });
+  await rm(place.repo, { recursive: true, force: true });
+  await createRepository(place.repo);
+  await prepare(place.repo);
+  const added = await callApi(origin, 'POST', '/api/projects', { path: place.repo });
+  if (!added.ok) throw new Error(`the project was not added: ${await added.text()}`);
+  model.reset();
+  const before = model.requests.length;
+  const ofThisTest = {
+    ...model,
+    get requests() {
+      return model.requests.slice(before);
+    },
+  };
+  errors.length = 0;
+  const page = await context.newPage();
+  await page.goto(origin);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
+  return { ...place, model: ofThisTest, page };
+}
+
+/** Removes everything that a test has made, and fails if it left a process running. */
+async function clear({ origin, context, folder, loginId }: Shared): Promise<void> {
+  const send = async (method: string, path: string, data?: object) => {
+    const response = await callApi(origin, method, path, data);
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return response.status === 204 ? undefined : response.json();
+  };
+  const [page] = context.pages();
+  if (page !== undefined) await forget(page, origin);
+  for (const other of context.pages()) await other.close();
+  const { stages } = await send('GET', '/api/board');
+  for (const { id } of stages) await callApi(origin, 'POST', `/api/stages/${id}/stop`, {}); // most have no session
+  for (const { id } of stages) await send('DELETE', `/api/stages/${id}`);
+  for (const { id } of (await send('GET', '/api/projects')).projects) await send('DELETE', `/api/projects/${id}`);
+  for (const login of (await send('GET', '/api/logins')).logins)
+    if (login.loginId !== loginId) await send('DELETE', `/api/logins/${login.loginId}`);
+  const left = (await processesOf(folder)).filter((line) => line.includes('--permission-prompt-tool'));
+  if (left.length > 0) throw new Error(`left running: ${left.join('; ')}`);
+}
+
+/** Forgets what the pages keep in the browser, except their login. */
+async function forget(page: Page, origin: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Storage.clearDataForOrigin', {
+    origin,
+    storageTypes: 'local_storage,cache_storage,service_workers',
+  });
+  await session.detach();
+}

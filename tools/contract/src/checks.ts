@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { StageId } from './ids.ts';
+import { parseTemplate } from './templates.ts';
+
+const LONGEST_PROMPT = 200_000;
+
+/** Refuses a text whose `{{...}}` cannot be read, and says why. */
+export const Template = z
+  .string()
+  .trim()
+  .min(1, 'is empty')
+  .max(LONGEST_PROMPT, 'is longer than 200,000 characters')
+  .superRefine((text, context) => {
+    const parsed = parseTemplate(text);
+    if ('problem' in parsed) context.addIssue({ code: 'custom', message: parsed.problem });
+  });
+
+/** A command that decides at the end of a phase: exit code 0 passes. */
+export const Check = z.strictObject({
+  /** A line for `/bin/sh -c`; it runs in the worktree. */
+  command: z.string().trim().min(1, 'is empty').max(10_000, 'is longer than 10,000 characters'),
+  /** In seconds. */
+  timeLimit: z.number('is not a number').min(1, 'is below one second').max(86_400, 'is longer than a day').default(600),
+  /** How often it may fail before a person is needed. Each failure before that goes back to Claude as a message. */
+  attempts: z
+    .int({ error: ({ input }) => (Number.isNaN(input) ? 'is not a number' : 'is not a whole number') })
+    .min(1, 'is below 1')
+    .max(20, 'is above 20')
+    .default(3),
+  /** What goes to Claude after a failure: a template, usually with `{{check.output}}`. Left out: Callboard's own words. */
+  message: Template.optional(),
+});
+export type Check = z.infer<typeof Check>;
+
+/** What stands between a phase and the next one. `human`: a person reviews the result before the next phase begins. */
+export const Gate = z.union([z.enum(['none', 'human']), z.strictObject({ check: Check })], {
+  error: ({ input, errors }) => {
+    if (typeof input !== 'object' || input === null) return 'is "none", "human", or a check with its command';
+    const [problem] = errors.at(-1) ?? []; // of a check
+    return problem === undefined ? undefined : `${problem.path.join('.')} ${problem.message}`.trim();
+  },
+});
+export type Gate = z.infer<typeof Gate>;
+
+/** Returns the command of a gate; null if it has none. */
+export const checkOf = (gate: Gate): Check | null => (typeof gate === 'string' ? null : gate.check);
+
+/**
+ * `waiting`: it is due, and runs as soon as there is room. `interrupted`: Callboard was restarted during it, and it is run again.
+ * `not-started`: it could not be run.
+ */
+export const CheckState = z.enum([
+  'waiting',
+  'running',
+  'passed',
+  'failed',
+  'timed-out',
+  'stopped',
+  'interrupted',
+  'not-started',
+]);
+export type CheckState = z.infer<typeof CheckState>;
+
+/** The newest check of a session, as the board shows it. */
+export const StageCheck = z.object({
+  checkId: z.uuid(),
+  state: CheckState,
+  command: z.string(),
+  /** How often it failed since the phase began, since it last passed, or since a person last sent a message. */
+  failures: z.int().nonnegative(),
+  attempts: z.int().positive(),
+  /** When it entered `state`. */
+  since: z.iso.datetime(),
+});
+export type StageCheck = z.infer<typeof StageCheck>;
+
+/** Whether a check is due or runs: the session goes on when it has ended. */
+export const isChecking = (session: { check: StageCheck | null }): boolean =>
+  session.check !== null && (session.check.state === 'waiting' || session.check.state === 'running');
+
+/** Whether the check ended badly by its own doing, so that its output can tell Claude what to mend. */
+export const hasFailed = (check: Pick<StageCheck, 'state'>): boolean =>
+  check.state === 'failed' || check.state === 'timed-out';
+
+/** One run of a check. */
+export const CheckRun = z.object({
+  id: z.uuid(),
+  stageId: StageId,
+  phaseIndex: z.int().nonnegative(),
+  phase: z.string(),
+  command: z.string(),
+  /** In seconds. */
+  timeLimit: z.number().positive(),
+  state: CheckState,
+  /** The failures before it, and the number at which a person is needed. */
+  failures: z.int().nonnegative(),
+  attempts: z.int().positive(),
+  /** Who asked for it; null: Callboard, after a turn. */
+  by: z.string().nullable(),
+  createdAt: z.iso.datetime(),
+  startedAt: z.iso.datetime().nullable(),
+  endedAt: z.iso.datetime().nullable(),
+  exitCode: z.int().nullable(),
+  /** Why it ended, in words; null where the exit code says it all. */
+  reason: z.string().nullable(),
+  /** Its run among the commands of the worktree, which keep the output; null before it was started. */
+  commandId: z.string().nullable(),
+  /** The message to Claude with its output; null if none was sent. */
+  messageId: z.string().nullable(),
+});
+export type CheckRun = z.infer<typeof CheckRun>;
+
+/** A phase of a stage that has begun. */
+export const PhaseRun = z.object({
+  stageId: StageId,
+  phaseIndex: z.int().nonnegative(),
+  phase: z.string(),
+  /** What was sent to Claude. */
+  prompt: z.string(),
+  begunAt: z.iso.datetime(),
+  /** Claude's last words in it, as of its newest turn; null before that has ended. */
+  result: z.string().nullable(),
+  endedAt: z.iso.datetime().nullable(),
+});
+export type PhaseRun = z.infer<typeof PhaseRun>;

@@ -1,0 +1,34 @@
+import type { StageId } from '@callboard/contract';
+import { type Checks, startChecks } from '../checks/checks.ts';
+import type { Bell } from '../lib/bell.ts';
+import { retryUntilStored } from '../sessions/retry-until-stored.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Store } from '../store/store.ts';
+import type { WorktreeCommands } from '../worktree-commands/worktree-commands.ts';
+import type { StartContext } from './start-context.ts';
+
+interface RunChecksParts {
+  store: Store;
+  sessions: Pick<Sessions, 'resumeWith'>;
+  outboxBell: Bell<StageId>;
+  worktreeCommands: WorktreeCommands;
+}
+
+/** Runs the checks of phases, those first that were interrupted. */
+export async function runChecks(
+  { config, log, life }: StartContext,
+  { store, sessions, outboxBell, worktreeCommands }: RunChecksParts,
+): Promise<Checks> {
+  const stopping = new AbortController();
+  const storing = { store, log, signal: stopping.signal };
+  const checks = await startChecks({
+    ...{ store, log, outboxBell, commands: worktreeCommands, maxParallel: config.maxParallel },
+    resumeWith: sessions.resumeWith,
+    untilStored: (work) => retryUntilStored(storing, work, { sync: 'now' }),
+  });
+  life.onStop('checks', async () => {
+    stopping.abort();
+    await checks.stop();
+  });
+  return checks;
+}

@@ -1,0 +1,40 @@
+import type { CleanUp } from '../../worktree-commands/clean-up.ts';
+import type { DevServers } from '../../worktree-commands/dev-servers.ts';
+import type { SetUp } from '../../worktree-commands/set-up.ts';
+import type { WorktreeCommands } from '../../worktree-commands/worktree-commands.ts';
+import type { CommandHandlers } from './command-handler.ts';
+
+export interface WorkspaceParts {
+  worktreeCommands: WorktreeCommands;
+  setUp: SetUp;
+  cleanUp: CleanUp;
+  devServers: DevServers;
+}
+
+type WorkspaceCommands =
+  | 'get_stage_commands'
+  | 'run_stage_command'
+  | 'get_servers'
+  | 'start_server'
+  | 'stop_server'
+  | 'get_command_output'
+  | 'stop_command';
+
+export function workspaceCommands(parts: WorkspaceParts): Pick<CommandHandlers, WorkspaceCommands> {
+  const { worktreeCommands, setUp, cleanUp, devServers } = parts;
+  return {
+    run_stage_command: async ({ stageId, kind }, { actor }) => ({
+      command: await (kind === 'setup' ? setUp : cleanUp).runAgain(stageId, actor.name),
+    }),
+    get_stage_commands: async ({ stageId }) => ({ commands: await worktreeCommands.list(stageId) }),
+    get_servers: async ({ stageId }) => ({ servers: await devServers.list(stageId) }),
+    start_server: async ({ stageId, name }, { actor }) => ({
+      server: await devServers.start(stageId, name, actor.name),
+    }),
+    stop_server: async ({ stageId, name }, { actor }) => ({ server: await devServers.stop(stageId, name, actor.name) }),
+    get_command_output: ({ stageId, commandId, after }) => worktreeCommands.output(stageId, commandId, { after }),
+    stop_command: async ({ stageId, commandId }, { actor }) => ({
+      command: await worktreeCommands.stop(stageId, commandId, actor.name),
+    }),
+  };
+}

@@ -1,0 +1,110 @@
+import type { CodeHostKind, Project } from '@callboard/contract';
+import { run } from '../lib/processes/processes.ts';
+import type { CodeHost } from './hosts/code-host.ts';
+import { createGitHub } from './hosts/github.ts';
+import { createGitLab } from './hosts/gitlab.ts';
+import type { ProgramParts } from './hosts/run-program.ts';
+import { Refusal } from './refusal.ts';
+import { kindOf, parseRemote, type RemoteAddress } from './remote-address.ts';
+
+export interface FindHostParts {
+  /** The user's environment. */
+  env: Readonly<Record<string, string>>;
+  /** Whether the repository has settings of git that nobody agreed to. */
+  hasPendingSettings: (project: Project) => Promise<boolean>;
+}
+
+/** Where a repository's pull requests are; `host` is null if no program can be used, and `refusal` says why. */
+export interface FoundHost {
+  address: RemoteAddress | null;
+  kind: CodeHostKind | null;
+  host: CodeHost | null;
+  refusal: Refusal | null;
+}
+
+/** With an address, the programs need no folder of a repository, so they find nothing there to run. */
+const NOWHERE = '/';
+const LOOK_MS = 15_000;
+const CREATE = { github: createGitHub, gitlab: createGitLab } as const;
+
+/** Finds the code host of a remote by its addresses, and the program for it among those that are installed. */
+export async function findCodeHost(
+  parts: FindHostParts,
+  project: Project,
+  urls: readonly string[],
+  signal: AbortSignal,
+): Promise<FoundHost> {
+  const address = await addressOf(parts, urls, signal);
+  if (address === null) return inFolder(parts, project, urls, signal);
+  const named = kindOf(address.host);
+  const found = named === null ? await asked(parts, address, signal) : create(parts, named, address);
+  if (found === null) {
+    const message = `${address.host} is not a code host that gh or glab is logged in to on this machine. Log in there, or open the pull request by hand.`;
+    const command = `gh auth login --hostname ${address.host}`;
+    return { address, kind: null, host: null, refusal: new Refusal('no_code_host', message, { command }) };
+  }
+  return { address, kind: found.kind, host: found, refusal: await refusalBy(found, signal) };
+}
+
+const create = ({ env }: FindHostParts, kind: CodeHostKind, address: ProgramParts['address']): CodeHost =>
+  CREATE[kind]({ env, address, folder: NOWHERE });
+
+async function refusalBy(host: CodeHost, signal: AbortSignal): Promise<Refusal | null> {
+  try {
+    await host.requireLogin(signal);
+    return null;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+/** The first address on a code host. Another name for a host, from the configuration of ssh, is followed. */
+async function addressOf(
+  { env }: FindHostParts,
+  urls: readonly string[],
+  signal: AbortSignal,
+): Promise<RemoteAddress | null> {
+  const addresses = urls.map(parseRemote).filter((address) => address !== null);
+  const known = addresses.find(({ host }) => kindOf(host) !== null);
+  if (known !== undefined) return known;
+  const [first] = addresses;
+  if (first === undefined) return null;
+  if (!first.isSsh) return first;
+  const job = { command: 'ssh', args: ['-G', '--', first.host], env, timeoutMs: LOOK_MS };
+  const { failed, stdout } = await run(job, signal);
+  const name = failed ? undefined : /^hostname (\S+)$/m.exec(stdout)?.[1];
+  return name === undefined ? first : { ...first, host: name.toLowerCase() };
+}
+
+/** A host of a company: whichever program is logged in to it. */
+async function asked(parts: FindHostParts, address: RemoteAddress, signal: AbortSignal): Promise<CodeHost | null> {
+  for (const kind of ['github', 'gitlab'] as const) {
+    const host = create(parts, kind, address);
+    if ((await refusalBy(host, signal)) === null) return host;
+  }
+  return null;
+}
+
+/** A remote without a host, such as a folder: a program that is installed may know what it stands for. */
+async function inFolder(
+  parts: FindHostParts,
+  project: Project,
+  urls: readonly string[],
+  signal: AbortSignal,
+): Promise<FoundHost> {
+  const none = { address: null, kind: null, host: null };
+  const what = urls[0] ?? 'The remote';
+  if (await parts.hasPendingSettings(project)) {
+    const message = `${what} names no code host, and the repository has settings of git that nobody agreed to. Agree to them on the project’s page first.`;
+    return { ...none, refusal: new Refusal('no_code_host', message) };
+  }
+  for (const kind of ['github', 'gitlab'] as const) {
+    const host = CREATE[kind]({ env: parts.env, address: null, folder: project.path });
+    const refusal = await refusalBy(host, signal);
+    if (refusal?.code === 'no_code_host') continue;
+    return { address: null, kind, host, refusal };
+  }
+  const message = `${what} names no code host, and neither gh nor glab is installed on this machine.`;
+  return { ...none, refusal: new Refusal('no_code_host', message) };
+}

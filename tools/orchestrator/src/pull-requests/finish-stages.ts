@@ -1,0 +1,106 @@
+import { boardView, type FinishWay, isActive, type StageId, type StageView } from '@callboard/contract';
+import type { Logger } from '../lib/logger.ts';
+import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import type { Store } from '../store/store.ts';
+import { draftCommitMessage } from './draft.ts';
+import type { PullRequests } from './pull-requests.ts';
+import { problemOf } from './refusal.ts';
+import { changeStage } from './save-pull-request.ts';
+
+export interface FinishParts {
+  store: Store;
+  log: Logger;
+  /** Returns how the stage's project finishes its stages. */
+  projectWay: (stageId: StageId) => Promise<FinishWay>;
+  pullRequests: Pick<PullRequests, 'plan' | 'open'>;
+  /** Merges the stage's work, uncommitted work with this message as well, and completes the stage. */
+  merge: (stageId: StageId, message: string, actor: string) => Promise<void>;
+}
+
+const ACTOR = 'Callboard';
+
+/**
+ * Finishes stages by themselves after their last gate, where a person wanted that: once for each turn that ended well. A refusal
+ * is stored with its cause, and the stage needs somebody.
+ * @returns how to stop
+ */
+export async function finishStages(parts: FinishParts): Promise<() => Promise<void>> {
+  const { store, log } = parts;
+
+  const due = new Set<StageId>();
+
+  async function pass(): Promise<void> {
+    for (const stageId of due) {
+      due.delete(stageId);
+      const stage = boardView(await store.boardOf(stageId)).stages.find(({ id }) => id === stageId);
+      const turn = stage === undefined ? null : turnToFinish(stage);
+      if (stage === undefined || turn === null) continue;
+      const way = stage.finish ?? (await parts.projectWay(stage.id));
+      if (way !== 'none') await finish(stage, way, turn);
+    }
+  }
+
+  async function finish(stage: StageView, way: Exclude<FinishWay, 'none'>, turn: string): Promise<void> {
+    const { id: stageId } = stage;
+    try {
+      if (way === 'merge') await merge(stage, turn);
+      else await openPullRequest(stage, turn);
+    } catch (error) {
+      log.info({ err: error, stageId, way }, 'stage not finished by itself');
+      await refuse(stageId, way, turn, error);
+    }
+  }
+
+  async function merge(stage: StageView, turn: string): Promise<void> {
+    const start = { way: 'merge', by: ACTOR, turn, order: null, problem: null } as const;
+    const save = (state: 'under-way' | 'done') =>
+      store.transact((tx) => changeStage(tx, stage.id, () => ({ finishing: { ...start, state, at: tx.now } })));
+    await save('under-way');
+    await parts.merge(stage.id, draftCommitMessage(stage), ACTOR);
+    await save('done');
+  }
+
+  async function openPullRequest(stage: StageView, turn: string): Promise<void> {
+    const { head, tree, uncommittedCount } = await parts.pullRequests.plan(stage.id);
+    const commit = uncommittedCount > 0 ? { commit: { message: draftCommitMessage(stage) } } : {};
+    await parts.pullRequests.open(stage.id, { head, tree, ...commit }, { by: ACTOR, turn });
+  }
+
+  const refuse = (stageId: StageId, way: 'merge' | 'pull-request', turn: string, error: unknown) =>
+    store.transact((tx) =>
+      changeStage(tx, stageId, ({ finishing }) => ({
+        finishing: {
+          ...{ way, state: 'refused', by: ACTOR, turn, at: tx.now, problem: problemOf(error) },
+          order: finishing?.turn === turn ? finishing.order : null,
+        },
+      })),
+    );
+
+  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'finishing stages failed'));
+  const look = (stageId: StageId): void => {
+    due.add(stageId);
+    passes.nudge();
+  };
+  const unlisten = store.onEvent(({ type, data }) => {
+    if (type === 'session-updated' && !isActive(data.state) && data.lastTurn !== null) look(data.stageId);
+    if (type === 'stage-updated' && data.stage.completedAt === null && data.stage.worktree !== null) look(data.stageId);
+  });
+  for (const { stageId } of await store.read.sessions.list()) look(stageId);
+  return () => {
+    unlisten();
+    return passes.stop();
+  };
+}
+
+/** Returns the end of the turn after which a stage is to be finished; null if there is nothing to do. */
+export function turnToFinish(stage: StageView): string | null {
+  const { column, session, worktree, finishing, merged, completedAt, pipeline } = stage;
+  const turn = session?.lastTurn?.at ?? null;
+  if (turn === null || worktree === null || merged !== null || completedAt !== null) return null;
+  if (column !== 'review' || (session?.queued ?? 0) > 0) return null;
+  if ((session?.phaseIndex ?? 0) < pipeline.length - 1) return null;
+  if (pipeline.at(-1)?.gate === 'human') return null; // a person looks at the last phase, and finishes
+  if (finishing === null || finishing.turn !== turn) return finishing?.state === 'under-way' ? null : turn;
+  // A restart in the middle of a merge; that of a pull request is continued by itself.
+  return finishing.way === 'merge' && finishing.state === 'under-way' ? turn : null;
+}

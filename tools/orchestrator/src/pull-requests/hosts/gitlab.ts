@@ -1,0 +1,153 @@
+import type { FailedCheck, HostComment } from '@callboard/contract';
+import { z } from 'zod';
+import type { CheckLog, CodeHost, HostPullRequest } from './code-host.ts';
+import { NAMED_CHECKS } from './github-json.ts';
+import { parseAnswer } from './parse-answer.ts';
+import { mustProgram, notLoggedIn, type ProgramParts, tryProgram } from './run-program.ts';
+
+const PROGRAM = 'glab';
+const text = z.string().nullish();
+
+const MergeRequest = z.object({
+  iid: z.int().positive(),
+  web_url: z.string(),
+  title: z.string().default(''),
+  state: z.string(),
+  draft: z.boolean().nullish(),
+  work_in_progress: z.boolean().nullish(),
+  source_branch: z.string(),
+  target_branch: z.string(),
+  source_project_id: z.int().nullish(),
+  target_project_id: z.int().nullish(),
+  sha: text,
+  merge_commit_sha: text,
+  squash_commit_sha: text,
+  has_conflicts: z.boolean().nullish(),
+  head_pipeline: z.object({ id: z.int(), status: z.string() }).nullish(),
+});
+type MergeRequest = z.infer<typeof MergeRequest>;
+
+const Job = z.object({ id: z.int(), name: z.string(), web_url: text, allow_failure: z.boolean().nullish() });
+
+const Discussion = z.object({
+  id: z.string(),
+  notes: z.array(
+    z.object({
+      body: z.string(),
+      resolvable: z.boolean().nullish(),
+      resolved: z.boolean().nullish(),
+      author: z.object({ username: z.string() }).nullish(),
+      position: z
+        .object({ new_path: text, old_path: text, new_line: z.int().nullish(), old_line: z.int().nullish() })
+        .nullish(),
+    }),
+  ),
+});
+
+const PASSED = ['success', 'skipped', 'manual'];
+const FAILED = ['failed', 'canceled'];
+
+function checksOf({ head_pipeline: pipeline }: MergeRequest): HostPullRequest['checks'] {
+  if (pipeline == null) return 'none';
+  if (FAILED.includes(pipeline.status)) return 'failing';
+  return PASSED.includes(pipeline.status) ? 'passing' : 'pending';
+}
+
+function mergeRequestOf(told: MergeRequest, failing: readonly FailedCheck[]): HostPullRequest {
+  const isOpen = told.state === 'opened' || told.state === 'locked';
+  const isDraft = told.draft ?? told.work_in_progress ?? false;
+  return {
+    ...{ number: told.iid, url: told.web_url, title: told.title },
+    ...{ base: told.target_branch, branch: told.source_branch, head: told.sha ?? '' },
+    state: isOpen ? (isDraft ? 'draft' : 'open') : told.state === 'merged' ? 'merged' : 'closed',
+    checks: checksOf(told),
+    failing: failing.slice(0, NAMED_CHECKS).map(({ name }) => name),
+    conflicts: isOpen && told.has_conflicts === true,
+    // Without a merge commit (a fast-forward), the newest commit of the branch is the one that brought it in.
+    mergeCommit: told.state === 'merged' ? (told.merge_commit_sha ?? told.squash_commit_sha ?? told.sha ?? null) : null,
+  };
+}
+
+const discussionsOf = (told: z.infer<typeof Discussion>[]): HostComment[] =>
+  told
+    .filter(({ notes: [first] }) => first?.resolvable === true && first.resolved !== true)
+    .map(({ id, notes }) => ({
+      id,
+      path: notes[0]?.position?.new_path ?? notes[0]?.position?.old_path ?? null,
+      line: notes[0]?.position?.new_line ?? notes[0]?.position?.old_line ?? null,
+      author: notes[0]?.author?.username ?? 'somebody',
+      text: notes
+        .map(({ body, author }, at) => (at === 0 ? body : `${author?.username ?? 'somebody'} answered: ${body}`))
+        .join('\n\n'),
+      url: null,
+    }));
+
+/** GitLab, also one of a company, through `glab api`: its answers are those of GitLab, the same in every release of glab. */
+export function createGitLab(parts: ProgramParts): CodeHost {
+  const { address } = parts;
+  const project = `projects/${address === null ? ':fullpath' : encodeURIComponent(address.path)}`;
+  const host = address === null ? [] : ['--hostname', address.host];
+  const call = (path: string, more: readonly string[] = [], marker: Readonly<Record<string, string>> = {}) => ({
+    ...{ program: PROGRAM, marker },
+    args: ['api', ...host, ...more, `${project}/${path}`],
+  });
+  const get = async <T extends z.ZodType>(schema: T, path: string, signal: AbortSignal): Promise<z.output<T>> =>
+    parseAnswer(PROGRAM, schema, await mustProgram(parts, call(path), signal));
+
+  const failedJobs = async ({ head_pipeline: pipeline }: MergeRequest, signal: AbortSignal) =>
+    pipeline == null || !FAILED.includes(pipeline.status)
+      ? []
+      : (await get(Job.array(), `pipelines/${pipeline.id}/jobs?scope[]=failed&per_page=100`, signal)).filter(
+          ({ allow_failure: mayFail }) => mayFail !== true,
+        );
+  const request = (number: number, signal: AbortSignal) => get(MergeRequest, `merge_requests/${number}`, signal);
+  const checkOf = ({ name, web_url: url }: z.infer<typeof Job>): FailedCheck => ({ name, url: url ?? null });
+  const comments = async (number: number, signal: AbortSignal) =>
+    discussionsOf(await get(Discussion.array(), `merge_requests/${number}/discussions?per_page=100`, signal));
+
+  return {
+    kind: 'gitlab',
+    program: PROGRAM,
+
+    async requireLogin(signal) {
+      const { failed } = await tryProgram(parts, { program: PROGRAM, args: ['auth', 'status', ...host] }, signal);
+      if (failed) throw notLoggedIn(PROGRAM, address?.host ?? null);
+    },
+
+    async ofBranch(branch, signal) {
+      const query = new URLSearchParams({ source_branch: branch, state: 'all', per_page: '30' });
+      const found = await get(MergeRequest.array(), `merge_requests?${query}`, signal);
+      return found
+        .filter((one) => one.source_branch === branch && one.source_project_id === one.target_project_id)
+        .map((one) => mergeRequestOf(one, []))
+        .toSorted((a, b) => b.number - a.number);
+    },
+
+    async create({ title, body, draft, base, branch, marker }, signal) {
+      const fields = {
+        ...{ source_branch: branch, target_branch: base, description: body },
+        title: draft ? `Draft: ${title}` : title,
+      };
+      const given = Object.entries(fields).flatMap(([name, value]) => ['--raw-field', `${name}=${value}`]);
+      await mustProgram(parts, call('merge_requests', ['--method', 'POST', ...given], marker), signal);
+    },
+
+    async read(number, signal) {
+      const told = await request(number, signal);
+      return mergeRequestOf(told, (await failedJobs(told, signal)).map(checkOf));
+    },
+    countUnresolved: async (number, signal) => (await comments(number, signal)).length,
+    comments,
+    failedChecks: async (number, signal) => (await failedJobs(await request(number, signal), signal)).map(checkOf),
+
+    async logs(number, names, signal) {
+      const logs: CheckLog[] = [];
+      for (const job of await failedJobs(await request(number, signal), signal)) {
+        if (!names.includes(job.name)) continue;
+        const { failed, stdout } = await tryProgram(parts, call(`jobs/${job.id}/trace`), signal);
+        logs.push({ ...checkOf(job), log: failed || stdout.trim() === '' ? null : stdout });
+      }
+      return logs;
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest';
+import { checksState, commentsOf, GitHubPullRequest, jobIn, plainLog, pullRequestOf, Threads } from './github-json.ts';
+import { refusalOf } from './run-program.ts';
+
+const told = (fields: object = {}) =>
+  pullRequestOf(
+    GitHubPullRequest.parse({
+      ...{ number: 12, url: 'https://github.com/a/b/pull/12', title: 'T', state: 'OPEN', isDraft: false },
+      ...{ baseRefName: 'main', headRefName: 'x', headRefOid: 'a'.repeat(40), isCrossRepository: false },
+      ...{ mergeCommit: null, mergeable: 'UNKNOWN', statusCheckRollup: [], ...fields },
+    }),
+  );
+
+it('reads check runs and statuses of an older kind', () => {
+  const run = (conclusion: string, status = 'COMPLETED') => ({
+    __typename: 'CheckRun',
+    name: 'build',
+    conclusion,
+    status,
+  });
+  const status = (state: string) => ({ __typename: 'StatusContext', context: 'ci/old', state });
+  expect(told({ statusCheckRollup: [run('SUCCESS'), status('SUCCESS'), run('SKIPPED')] }).checks).toBe('passing');
+  expect(told({ statusCheckRollup: [run('SUCCESS'), run('', 'IN_PROGRESS')] }).checks).toBe('pending');
+  expect(told({ statusCheckRollup: [run('', 'QUEUED'), status('ERROR')] })).toMatchObject({
+    ...{ checks: 'failing', failing: ['ci/old'] },
+  });
+  expect([told({ statusCheckRollup: null }).checks, checksState([])]).toEqual(['none', 'none']);
+});
+
+it('tells drafts, merged and closed ones apart', () => {
+  expect(told({ isDraft: true }).state).toBe('draft');
+  expect(told({ state: 'MERGED', mergeCommit: { oid: 'c'.repeat(40) } })).toMatchObject({
+    ...{ state: 'merged', mergeCommit: 'c'.repeat(40), conflicts: false },
+  });
+  expect(told({ state: 'CLOSED', isDraft: true, mergeable: 'CONFLICTING' })).toMatchObject({
+    ...{ state: 'closed', conflicts: false },
+  });
+  expect(told({ mergeable: 'CONFLICTING' }).conflicts).toBe(true);
+});
+
+it('finds the job of a check, and takes the columns off a log', () => {
+  expect(jobIn('https://github.com/a/b/actions/runs/12/job/34')).toBe('34');
+  expect(jobIn('https://ci.example.org/7')).toBeNull();
+  expect(
+    plainLog('build\tTest\t2026-11-23T14:00:00.1234567Z npm ERR\tx\nbuild\tTest\t\uFEFF2026-11-23T14:00:00Z two'),
+  ).toBe('npm ERR\tx\ntwo');
+});
+
+it('keeps what is not resolved, with the answers', () => {
+  const thread = (id: string, isResolved: boolean) => ({
+    ...{ id, isResolved, path: 'a.ts', line: null, originalLine: 4 },
+    comments: {
+      nodes: [
+        { body: 'Why?', url: 'u', author: { login: 'ada' } },
+        { body: 'So.', url: 'u', author: null },
+      ],
+    },
+  });
+  const all = {
+    data: { repository: { pullRequest: { reviewThreads: { nodes: [thread('1', true), thread('2', false)] } } } },
+  };
+  expect(commentsOf(Threads.parse(all))).toEqual([
+    { id: '2', path: 'a.ts', line: 4, author: 'ada', url: 'u', text: 'Why?\n\nsomebody answered: So.' },
+  ]);
+});
+
+it.each([
+  [4, 'To get started with GitHub CLI, please run:  gh auth login', 'code_host_login'],
+  [1, 'HTTP 401: Bad credentials (https://api.github.com/graphql)', 'code_host_login'],
+  [1, 'error connecting to api.github.com\ncheck your internet connection', 'code_host_unreachable'],
+  [1, 'HTTP 403: API rate limit exceeded for user', 'code_host_unreachable'],
+  [1, 'GraphQL: Could not resolve to a Repository with the name', 'pull_request_refused'],
+  [1, 'pull request create failed: GraphQL: something new', 'pull_request_refused'],
+])('sorts what a program says when it fails: %i %s', (exitCode, stderr, code) => {
+  const refusal = refusalOf({ exitCode, stderr, stdout: '', wasKilled: false }, 'gh', 'github.com');
+  expect(refusal.code).toBe(code);
+  expect(refusal.message.split('\n')[0]).toMatch(/\.$|something new$/);
+});

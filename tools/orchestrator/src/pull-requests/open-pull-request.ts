@@ -1,0 +1,206 @@
+import {
+  type Finishing,
+  isActive,
+  isOpenPullRequest,
+  type PullRequest,
+  type PullRequestBody,
+  type StageId,
+} from '@callboard/contract';
+import { pause } from '@callboard/runtime/waits';
+import type { Edges } from '../lib/edges.ts';
+import { Rejection } from '../lib/errors.ts';
+import { requireStage } from '../store/require.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+import { draftPullRequest } from './draft.ts';
+import type { CodeHost, HostPullRequest } from './hosts/code-host.ts';
+import { pushRefusal } from './push-words.ts';
+import { problemOf, Refusal } from './refusal.ts';
+import { changeStage, ended, tell } from './save-pull-request.ts';
+import { locateStage, requireHost, type StageHostParts, type StageOnHost } from './stage-host.ts';
+
+export interface OpenParts extends StageHostParts {
+  worktrees: Pick<Worktrees, 'planPush' | 'gitSettings' | 'push' | 'commit'>;
+  edges: Pick<Edges, 'newId'>;
+  /** Whether a process with this variable is alive, as `NAME=value`. */
+  hasProcessWith: (variable: string) => Promise<boolean>;
+  /** Returns the stage's receipt as Markdown. */
+  receiptOf: (stageId: StageId) => Promise<string>;
+}
+
+/** Who orders a pull request, and after which turn, if Callboard does so by itself. */
+export interface Orderer {
+  by: string;
+  turn: string | null;
+}
+
+const MARKER = 'CB_PULL_REQUEST';
+const LOOK_MS = 100;
+/** What still runs after this time hangs; another push of the same commit does no harm. */
+const ENDS_MS = 120_000;
+
+type Order = NonNullable<Finishing['order']>;
+
+/**
+ * Pushes a stage's branch and opens a pull request for it. What was ordered is stored before anything leaves the machine, each
+ * step finds what an earlier attempt has done, and so a crash at any moment neither loses the order nor opens a second one.
+ * @throws Rejection `unknown_stage`, `stage_running`, `uncommitted_work`, `head_moved`, `commit_refused`; Refusal
+ */
+export async function openPullRequest(
+  parts: OpenParts,
+  stageId: StageId,
+  { body: wanted, orderer }: { body: PullRequestBody; orderer: Orderer },
+  signal: AbortSignal,
+): Promise<void> {
+  await requireAtRest(parts, stageId);
+  const place = await locateStage(parts, stageId, signal);
+  if (place.refusal !== null) throw place.refusal;
+  requireHost(place);
+  const { stage, project, worktree, push } = place;
+  if (stage.merged !== null)
+    throw new Rejection('already_done', `${stage.title} is already merged into ${stage.merged.into}.`);
+  const seen = { ...(wanted.head && { head: wanted.head }), ...(wanted.tree && { tree: wanted.tree }) };
+  requireSeen(push, seen);
+  if (push.uncommittedCount > 0 && wanted.commit === undefined) throw uncommitted(push);
+  const head =
+    wanted.commit === undefined || push.uncommittedCount === 0
+      ? push.head
+      : await parts.worktrees.commit(project, worktree, { ...wanted.commit, ...seen });
+  const draft = planDraft(place, wanted);
+  const receipt = wanted.receipt === true ? `\n\n${await parts.receiptOf(stageId)}` : '';
+  const order: Order = { id: parts.edges.newId(), ...draft, body: `${draft.body}${receipt}`.slice(0, 65_000), head };
+  await parts.store.sync(); // a power cut must not lose the order of what others can see
+  await parts.store.transact((tx) =>
+    changeStage(tx, stageId, () => ({
+      finishing: { way: 'pull-request', state: 'under-way', ...orderer, at: tx.now, order, problem: null },
+    })),
+  );
+  await carryOut(parts, { ...place, push: { ...push, head } }, order, signal);
+}
+
+/** Carries an order of an earlier run on. Waits first until the programs of that run have ended. */
+export async function continuePullRequest(parts: OpenParts, stageId: StageId, signal: AbortSignal): Promise<void> {
+  const { finishing } = await requireStage(parts.store.read, stageId);
+  const order = finishing?.state === 'under-way' ? finishing.order : null;
+  if (order === null) return;
+  for (let waited = 0; waited < ENDS_MS && (await parts.hasProcessWith(`${MARKER}=${order.id}`)); waited += LOOK_MS) {
+    await pause(LOOK_MS, signal);
+    signal.throwIfAborted();
+  }
+  try {
+    const place = await locateStage(parts, stageId, signal);
+    if (place.found.refusal !== null) throw place.found.refusal;
+    await carryOut(parts, place, order, signal);
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    await refuse(parts, stageId, order, error);
+  }
+}
+
+async function carryOut(parts: OpenParts, place: StageOnHost, order: Order, signal: AbortSignal): Promise<void> {
+  const { stage } = place;
+  try {
+    const { opened, isNew } = await pushAndOpen(parts, place, order, signal);
+    await parts.store.transact(async (tx) => {
+      const done = await changeStage(tx, stage.id, (now) => ({
+        ...ended(order.id, { state: 'done', order: null, problem: null })(now),
+        pullRequest: { ...opened, checkedAt: tx.now },
+      }));
+      const did = isNew ? 'opened' : 'pushed to';
+      await tell(
+        tx,
+        stage.id,
+        `${done.finishing?.by ?? 'Callboard'} ${did} pull request #${opened.number} to ${opened.base}: ${opened.url}`,
+      );
+    });
+  } catch (error) {
+    if (error instanceof Rejection) await refuse(parts, stage.id, order, error);
+    throw error;
+  }
+}
+
+async function refuse({ store }: OpenParts, stageId: StageId, { id }: Order, error: Rejection): Promise<void> {
+  await store.transact((tx) => changeStage(tx, stageId, ended(id, { state: 'refused', problem: problemOf(error) })));
+}
+
+type Opened = Omit<PullRequest, 'checkedAt'>;
+
+async function pushAndOpen(
+  parts: OpenParts,
+  place: StageOnHost,
+  order: Order,
+  signal: AbortSignal,
+): Promise<{ opened: Opened; isNew: boolean }> {
+  const { stage, project, worktree, push, found } = place;
+  const host = requireHost(place);
+  const { branch } = push;
+  const base = push.base ?? '';
+  const remote = push.remote?.name ?? '';
+  const marker = { [MARKER]: order.id };
+  const { failure, output } = await parts.worktrees.push(
+    project,
+    worktree,
+    { remote, branch, head: order.head, marker },
+    signal,
+  );
+  signal.throwIfAborted();
+  if (failure !== null) throw pushRefusal(failure, output, { branch, remote, program: host.program });
+  const known = await findOpen(host, place, order, signal);
+  if (known === null) {
+    try {
+      await host.create({ ...order, base, branch, marker }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // Somebody else, or an earlier attempt whose answer was lost, was first.
+      if (!(error instanceof Refusal) || (await findOpen(host, place, order, signal)) === null) throw error;
+    }
+  }
+  const there = known ?? (await findOpen(host, place, order, signal));
+  if (there === null) {
+    const message = `${found.address?.host ?? 'The code host'} does not list the new pull request yet. Try again in a moment: it is not opened twice.`;
+    throw new Refusal('pull_request_refused', message);
+  }
+  const before = stage.pullRequest?.number === there.number ? stage.pullRequest : null;
+  const opened = {
+    ...there,
+    ...{ host: host.kind, unresolved: before?.unresolved ?? 0, stale: null, isSettled: false },
+  };
+  return { opened, isNew: known === null };
+}
+
+/** The open pull request of the branch, or one that was merged with exactly this commit: then there is nothing to open. */
+async function findOpen(
+  host: CodeHost,
+  { push, stage }: StageOnHost,
+  { head }: Order,
+  signal: AbortSignal,
+): Promise<HostPullRequest | null> {
+  const all = await host.ofBranch(push.branch, signal);
+  const open = all.filter(isOpenPullRequest);
+  const own = open.find(({ number }) => number === stage.pullRequest?.number);
+  const merged = all.find((one) => one.state === 'merged' && one.head === head);
+  return own ?? open.find(({ base }) => base === push.base) ?? open[0] ?? merged ?? null;
+}
+
+function planDraft(place: StageOnHost, { title, body, draft = false }: PullRequestBody) {
+  const drafted = draftPullRequest(place.stage, place.push.subjects);
+  return { title: title ?? drafted.title, body: body ?? drafted.body, draft };
+}
+
+async function requireAtRest({ store }: OpenParts, stageId: StageId): Promise<void> {
+  const session = await store.read.sessions.find(stageId);
+  if (session !== null && isActive(session.state))
+    throw new Rejection('stage_running', `${stageId} is still working. Wait until it is idle, or interrupt it first.`);
+}
+
+function requireSeen(push: StageOnHost['push'], seen: { head?: string; tree?: string }): void {
+  const same = (seen.head ?? push.head) === push.head && (seen.tree ?? push.tree) === push.tree;
+  if (same) return;
+  const message = 'The work has changed since you looked at it. Nothing was pushed. Look at the changes again.';
+  throw new Rejection('head_moved', message);
+}
+
+function uncommitted({ branch, uncommitted: files, uncommittedCount }: StageOnHost['push']): Rejection {
+  const what = uncommittedCount === 1 ? '1 file has' : `${uncommittedCount} files have`;
+  const message = `${what} uncommitted changes on ${branch} (${files.slice(0, 5).join(', ')}). Commit them, then open the pull request.`;
+  return new Rejection('uncommitted_work', message);
+}

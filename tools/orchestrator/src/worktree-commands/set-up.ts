@@ -1,0 +1,117 @@
+import {
+  type CommandSetting,
+  DEFAULT_TIME_LIMIT,
+  type Stage,
+  type StageId,
+  type WorkspaceKey,
+  type WorkspaceSettings,
+  type WorktreeCommand,
+} from '@callboard/contract';
+import { orAborted } from '@callboard/runtime/waits';
+import { OperationalError, Rejection } from '../lib/errors.ts';
+import { requireStage } from '../store/require.ts';
+import type { Store } from '../store/store.ts';
+import type { RunningCommand, WorktreeCommands } from './worktree-commands.ts';
+
+export interface SetUpParts {
+  store: Store;
+  commands: WorktreeCommands;
+  /** The settings in force for the stage, for running something. @throws Rejection `settings_invalid`, `settings_not_agreed` */
+  settingsOf: (stageId: StageId, key: WorkspaceKey) => Promise<WorkspaceSettings>;
+  /** The settings in force for a stage that has no worktree. @throws Rejection `settings_invalid` */
+  settingsOfNew: (stage: Stage) => Promise<Pick<WorkspaceSettings, 'base' | 'fetch'>>;
+}
+
+/** Sets up new worktrees before Claude starts in them. */
+export interface SetUp {
+  /**
+   * Runs the set-up of the stage's worktree if it is due. It counts as done only once it has passed: after a crash it runs again.
+   * @param onBegun called when there is something to wait for
+   * @throws OperationalError `setup_failed`; Rejection `settings_invalid`, `settings_not_agreed`; the signal's reason
+   */
+  run(stageId: StageId, signal: AbortSignal, onBegun: () => void): Promise<void>;
+  /** Where the worktree of a new stage begins: as the stage says, or else its project. @throws Rejection `settings_invalid` */
+  baseOf(stage: Stage): Promise<{ base: string | null; fetch: boolean }>;
+  /** Runs it for a person, whether or not it is due, in an existing worktree. @throws Rejection `no_worktree`, `no_command` */
+  runAgain(stageId: StageId, by: string): Promise<WorktreeCommand>;
+  /** The stage starts without it. @throws Rejection `unknown_stage` */
+  skip(stageId: StageId): Promise<void>;
+  /** Ends a set-up that Claude's start waits for. False: there is none. */
+  stop(stageId: StageId, reason: string): Promise<boolean>;
+}
+
+/** How much of the output the words of a failure have. */
+const TOLD_BYTES = 600;
+
+export function createSetUp({ store, commands, settingsOf, settingsOfNew }: SetUpParts): SetUp {
+  /** Runs that a start waits for. */
+  const waitedFor = new Map<StageId, string>();
+
+  const begin = (stageId: StageId, setting: CommandSetting, by: string | null): Promise<RunningCommand> =>
+    commands.start({
+      ...{ stageId, kind: 'setup', name: 'setup', command: setting.command, by },
+      timeLimitMs: (setting.timeLimit ?? DEFAULT_TIME_LIMIT) * 1_000,
+    });
+
+  async function failure(ended: WorktreeCommand): Promise<OperationalError> {
+    const tail = await commands.tail(ended, TOLD_BYTES);
+    const words = `The set-up of the worktree (${ended.command}) did not succeed, so Claude was not started. ${ended.reason ?? ''}`;
+    return new OperationalError('setup_failed', `${words.trim()}${tail === '' ? '' : `\n${tail}`}`);
+  }
+
+  return {
+    async run(stageId, signal, onBegun) {
+      if (!isDue(await requireStage(store.read, stageId))) return;
+      const { setup } = await settingsOf(stageId, 'setup');
+      if (setup === null) return setState(store, stageId, 'done');
+      const { command, ended } = await begin(stageId, setup, null);
+      waitedFor.set(stageId, command.id);
+      onBegun();
+      try {
+        const end = await orAborted(ended, signal);
+        if (end.state !== 'passed') throw await failure(end);
+        await setState(store, stageId, 'done');
+      } finally {
+        waitedFor.delete(stageId);
+      }
+    },
+    async baseOf(stage) {
+      const { base, fetch } = await settingsOfNew(stage);
+      return { base: stage.base ?? base, fetch };
+    },
+    async runAgain(stageId, by) {
+      const { setup } = await settingsOf(stageId, 'setup');
+      if (setup === null) throw noCommand('set-up');
+      const { command, ended } = await begin(stageId, setup, by);
+      void ended.then(async ({ state }) => {
+        if (state === 'passed') await setState(store, stageId, 'done').catch(() => undefined); // the stage was removed
+      });
+      return command;
+    },
+    skip: (stageId) => setState(store, stageId, 'skipped'),
+    async stop(stageId, reason) {
+      const id = waitedFor.get(stageId);
+      if (id === undefined) return false;
+      await commands.endAllOf(stageId, reason);
+      return true;
+    },
+  };
+}
+
+/** The refusal of a command that the project does not have. */
+export const noCommand = (what: string): Rejection =>
+  new Rejection('no_command', `The project has no ${what} command. Add one in its settings, or in callboard.yaml.`);
+
+/** A stage that an older Callboard started did without. */
+const isDue = ({ setup }: Stage): boolean => setup === 'due';
+
+/** Stores how far the set-up of the stage's worktree is. */
+export async function setState(store: Store, stageId: StageId, setup: Stage['setup']): Promise<void> {
+  await store.transact(async (tx) => {
+    const stage = await requireStage(tx, stageId);
+    if (stage.setup === setup) return;
+    const updated = { ...stage, setup, updatedAt: tx.now };
+    await tx.stages.update(updated);
+    await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
+  });
+}

@@ -1,0 +1,263 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CommandOutput, StageId, WorktreeCommand, WorktreeCommandKind } from '@callboard/contract';
+import type { IsolationSupport } from '../isolation/isolate.ts';
+import type { Edges } from '../lib/edges.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { requireProject, requireStage } from '../store/require.ts';
+import type { Store } from '../store/store.ts';
+import { commandsFolder, outputFile, tailOf } from './command-output.ts';
+import { type PlacedCommand, placeCommand } from './command-place.ts';
+import { endCommand } from './end-command.ts';
+import type { Ports } from './ports.ts';
+import { type CommandRun, runCommand } from './run-command.ts';
+
+export interface WorktreeCommandsParts {
+  store: Store;
+  edges: Edges;
+  log: Logger;
+  dataDir: string;
+  /** The user's environment. */
+  env: Readonly<Record<string, string>>;
+  ports: Ports;
+  isolation: () => Promise<IsolationSupport>;
+  /** The folders in the home folder that commands of the stage may write. */
+  cachesOf: (stageId: StageId) => Promise<readonly string[]>;
+  /** Between SIGTERM and SIGKILL. */
+  graceMs: number;
+}
+
+/** What to run in the worktree of a stage. */
+export interface CommandOrder {
+  stageId: StageId;
+  kind: WorktreeCommandKind;
+  /** The name of the check or server; otherwise the kind. */
+  name: string;
+  /** A line for `/bin/sh`. */
+  command: string;
+  timeLimitMs: number | null;
+  /** Who wants it; null: Callboard. */
+  by: string | null;
+  /** Which of the stage's ports is in `PORT`, from 0. */
+  portOffset?: number;
+}
+
+export interface RunningCommand {
+  command: WorktreeCommand;
+  /** Resolves when it has ended with all its processes, and that is stored. Never rejects. */
+  ended: Promise<WorktreeCommand>;
+}
+
+/**
+ * Runs commands of the project in the worktrees of its stages. None outlives the orchestrator: those of an orchestrator that was
+ * killed are ended by the next one, and count as interrupted.
+ */
+export interface WorktreeCommands {
+  /** @throws Rejection `unknown_stage`, `no_worktree`, `command_running` (this kind and name), `disk_low` */
+  start(order: CommandOrder): Promise<RunningCommand>;
+  /** Ends it for a person. Resolves when it has ended; at once if it has. @throws Rejection `unknown_command` */
+  stop(stageId: StageId, commandId: string, by: string): Promise<WorktreeCommand>;
+  /** Ends everything that runs in the stage's worktree. */
+  endAllOf(stageId: StageId, reason: string): Promise<void>;
+  /** Newest first. @throws Rejection `unknown_stage` */
+  list(stageId: StageId): Promise<WorktreeCommand[]>;
+  /** @throws Rejection `unknown_command` */
+  find(stageId: StageId, commandId: string): Promise<WorktreeCommand>;
+  /** @throws Rejection `unknown_command` */
+  output(stageId: StageId, commandId: string, query: { after?: number | undefined }): Promise<CommandOutput>;
+  /** The end of its output without escape sequences, for a message to Claude. */
+  tail(command: Pick<WorktreeCommand, 'id' | 'stageId'>, maxBytes: number): Promise<string>;
+  /** The pids of a running command; none of another. */
+  pids(commandId: string): Promise<number[]>;
+  /** Calls the listener after each end. Returns a function that unsubscribes. */
+  onEnded(listener: (command: WorktreeCommand) => void): () => void;
+  /** Ends everything. */
+  shutDown(): Promise<void>;
+}
+
+/** How many runs of one kind and name are kept in a stage. */
+const KEPT_RUNS = 20;
+const RESTARTED = 'Ended by a restart of Callboard. Run it again.';
+
+interface Running {
+  order: CommandOrder;
+  run: CommandRun;
+  ended: Promise<WorktreeCommand>;
+}
+
+export function createWorktreeCommands(parts: WorktreeCommandsParts): WorktreeCommands {
+  const { store, log, dataDir } = parts;
+  const settled = settleInterrupted(parts).catch((error: unknown) =>
+    log.error({ err: error }, 'ending the commands of an earlier run failed'),
+  );
+  const runs = createRuns(parts, settled);
+  const { running } = runs;
+  const starting = new Set<string>();
+  const fileOf = ({ stageId, id }: Pick<WorktreeCommand, 'stageId' | 'id'>) => outputFile(dataDir, stageId, id);
+  const unlisten = store.onEvent(({ type, data }) => {
+    if (type === 'stage-removed')
+      void rm(join(commandsFolder(dataDir), data.stageId), { recursive: true, force: true });
+  });
+
+  async function find(stageId: StageId, commandId: string): Promise<WorktreeCommand> {
+    const command = await store.read.worktreeCommands.find(commandId);
+    if (command === null || command.stageId !== stageId)
+      throw new Rejection('unknown_command', `${stageId} has no such run of a command; only the newest are kept.`);
+    return command;
+  }
+
+  return {
+    async start(order) {
+      const key = `${order.stageId} ${order.kind} ${order.name}`;
+      if (starting.has(key)) throw new Rejection('command_running', `${order.name} is just being started.`);
+      starting.add(key);
+      try {
+        return await runs.start(order);
+      } finally {
+        starting.delete(key);
+      }
+    },
+    async stop(stageId, commandId, by) {
+      const command = await find(stageId, commandId);
+      const one = running.get(commandId);
+      if (one === undefined) return command;
+      one.run.end({ state: 'stopped', reason: `Stopped by ${by}.` });
+      return one.ended;
+    },
+    endAllOf: (stageId, reason) => runs.endAll(({ order }) => order.stageId === stageId, { state: 'stopped', reason }),
+    async list(stageId) {
+      await requireStage(store.read, stageId);
+      return (await store.read.worktreeCommands.listOf(stageId)).toReversed();
+    },
+    find,
+    output: async (stageId, commandId, { after }) => fileOf(await find(stageId, commandId)).read(after),
+    tail: (command, maxBytes) => tailOf(fileOf(command), maxBytes),
+    pids: async (commandId) => (await running.get(commandId)?.run.pids()) ?? [],
+    onEnded: runs.onEnded,
+    async shutDown() {
+      unlisten();
+      await settled;
+      await runs.shutDown();
+    },
+  };
+}
+
+/** The runs that are under way. @param settled resolves when those of an earlier orchestrator are gone */
+function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
+  const { store, log, dataDir, graceMs } = parts;
+  const running = new Map<string, Running>();
+  const listeners = new Set<(command: WorktreeCommand) => void>();
+  let isDown = false;
+
+  /** Stores the end and tells it. A store that fails has the run as interrupted after its next start. */
+  async function settle(command: WorktreeCommand, run: CommandRun): Promise<WorktreeCommand> {
+    const end = await run.ended;
+    const done = { ...command, ...end, endedAt: parts.edges.now().toISOString() };
+    await store
+      .transact(async (tx) => {
+        const known = await tx.worktreeCommands.find(command.id);
+        if (known === null) return; // the stage was removed
+        done.port = known.port;
+        await tx.worktreeCommands.update(done);
+        await tx.emit({ type: 'worktree-command-updated', data: done });
+      })
+      .catch((error: unknown) => log.error({ err: error, id: command.id }, 'storing the end of a command failed'));
+    running.delete(command.id);
+    for (const listener of listeners) listener(done);
+    return done;
+  }
+
+  async function start(order: CommandOrder): Promise<RunningCommand> {
+    await settled;
+    const { stageId, kind, name } = order;
+    const stage = await requireStage(store.read, stageId);
+    const project = await requireProject(store.read, stage.projectId);
+    const { worktree } = stage;
+    if (worktree === null)
+      throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start it, and it gets one.`);
+    const others = [...running.values()].filter(({ order }) => order.stageId === stageId);
+    if (isDown || others.some(({ order }) => order.kind === kind && order.name === name))
+      throw new Rejection('command_running', `${name} is already running in ${stageId}. Stop it first.`);
+    const id = parts.edges.newWireId();
+    const ports = await parts.ports.reserve(stageId, others.length === 0);
+    const port = ports.base + (order.portOffset ?? 0);
+    const caches = await parts.cachesOf(stageId);
+    const place = { id, command: order.command, stage, project, worktree, ports, port, caches };
+    const placed = await placeCommand(parts, place);
+    const command = await record(parts, order, { id, placed });
+    const file = outputFile(dataDir, stageId, id);
+    await file.create();
+    const run = runCommand({
+      ...{ id, placed, file, graceMs, timeLimitMs: order.timeLimitMs },
+      onSpawned: (process) => store.transact((tx) => tx.worktreeCommands.setProcess(id, process)),
+    });
+    const ended = settle(command, run);
+    running.set(id, { order, run, ended });
+    if (isDown) run.end({ state: 'interrupted', reason: RESTARTED });
+    return { command, ended };
+  }
+
+  async function endAll(which: (one: Running) => boolean, how: Parameters<CommandRun['end']>[0]): Promise<void> {
+    const chosen = [...running.values()].filter(which);
+    for (const { run } of chosen) run.end(how);
+    await Promise.all(chosen.map(({ ended }) => ended));
+  }
+
+  return {
+    running: running as ReadonlyMap<string, Running>,
+    start,
+    endAll,
+    onEnded(listener: (command: WorktreeCommand) => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async shutDown(): Promise<void> {
+      isDown = true;
+      await endAll(() => true, { state: 'interrupted', reason: RESTARTED });
+    },
+  };
+}
+
+/** Stores the run before anything is spawned, and forgets the oldest runs of this kind and name. */
+async function record(
+  { store, dataDir }: WorktreeCommandsParts,
+  { stageId, kind, name, command: line, by }: CommandOrder,
+  { id, placed }: { id: string; placed: PlacedCommand },
+): Promise<WorktreeCommand> {
+  const { command, old } = await store.transact(async (tx) => {
+    const reason = tx.diskPauseReason();
+    if (reason !== null) throw new Rejection('disk_low', reason);
+    const earlier = (await tx.worktreeCommands.listOf(stageId)).filter((one) => one.kind === kind && one.name === name);
+    const command: WorktreeCommand = {
+      ...{ id, stageId, kind, name, command: line, by },
+      attempt: (earlier.at(-1)?.attempt ?? 0) + 1,
+      ...{ state: 'running', exitCode: null, reason: null, isolation: placed.isolation },
+      ...{ startedAt: tx.now, endedAt: null, port: null },
+    };
+    const old = earlier.filter(({ state }) => state !== 'running').slice(0, -(KEPT_RUNS - 1));
+    for (const one of old) await tx.worktreeCommands.remove(one.id);
+    await tx.worktreeCommands.insert(command);
+    await tx.emit({ type: 'worktree-command-updated', data: command });
+    return { command, old };
+  });
+  for (const one of old) await outputFile(dataDir, stageId, one.id).remove();
+  return command;
+}
+
+/** Ends what an orchestrator that was killed had running. */
+async function settleInterrupted({ store, edges, log, graceMs }: WorktreeCommandsParts): Promise<void> {
+  for (const { command, process } of await store.read.worktreeCommands.listRunning()) {
+    const isSandboxed = command.isolation.level === 'sandbox';
+    const isGone = await endCommand({ id: command.id, process, isSandboxed }, graceMs);
+    if (!isGone) log.warn({ id: command.id }, 'some processes of a command could not be ended');
+    const ended: WorktreeCommand = {
+      ...command,
+      ...{ state: 'interrupted', reason: RESTARTED, endedAt: edges.now().toISOString() },
+    };
+    await store.transact(async (tx) => {
+      await tx.worktreeCommands.update(ended);
+      await tx.emit({ type: 'worktree-command-updated', data: ended });
+    });
+  }
+}

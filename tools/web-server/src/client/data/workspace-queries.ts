@@ -1,0 +1,61 @@
+import type { StageId, WorktreeCommand } from '@callboard/contract';
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import { client } from '../lib/api-client.ts';
+
+/** What ran in the worktree of a stage, newest first. Events keep it up to date. */
+export const commandsQuery = (stageId: StageId) =>
+  queryOptions({
+    queryKey: ['commands', stageId],
+    queryFn: async ({ signal }) => (await client.command('get_stage_commands', { stageId }, { signal })).commands,
+  });
+
+/** The dev servers of a stage. Events keep their runs up to date. */
+export const serversQuery = (stageId: StageId) =>
+  queryOptions({
+    queryKey: ['servers', stageId],
+    queryFn: async ({ signal }) => (await client.command('get_servers', { stageId }, { signal })).servers,
+    // No event tells that the settings of the project have changed.
+    staleTime: 0,
+  });
+
+/** The output of a run, as far as it is shown. */
+interface ShownOutput {
+  text: string;
+  /** The beginning is missing. */
+  isCut: boolean;
+  /** Where to go on reading. */
+  to: number | undefined;
+}
+
+/** How many characters a page keeps of an output. */
+const KEPT = 200_000;
+const READ_MS = 1_000;
+const NOTHING: ShownOutput = { text: '', isCut: false, to: undefined };
+
+/** The output of a run, which grows while it runs: each reading asks for what is new. */
+export const commandOutputQuery = ({ stageId, id, state }: Pick<WorktreeCommand, 'stageId' | 'id' | 'state'>) =>
+  queryOptions({
+    queryKey: ['command-output', stageId, id],
+    queryFn: async ({ signal, client: cache, queryKey }): Promise<ShownOutput> => {
+      const shown = cache.getQueryData<ShownOutput>(queryKey) ?? NOTHING;
+      const page = await client.command('get_command_output', { stageId, commandId: id, after: shown.to }, { signal });
+      const text = shown.text + page.output;
+      const isCut = shown.isCut || (shown.to === undefined ? page.from > 0 : page.isCut);
+      return { text: text.slice(-KEPT), isCut: isCut || text.length > KEPT, to: page.to };
+    },
+    staleTime: 0,
+    refetchInterval: state === 'running' ? READ_MS : false,
+  });
+
+/** Takes the news of a run into what is shown. */
+export function applyCommand(cache: QueryClient, run: WorktreeCommand): void {
+  const { stageId, id } = run;
+  cache.setQueryData(commandsQuery(stageId).queryKey, (old) =>
+    old?.some((one) => one.id === id) ? old.map((one) => (one.id === id ? run : one)) : old && [run, ...old],
+  );
+  if (run.kind === 'server')
+    cache.setQueryData(serversQuery(stageId).queryKey, (old) =>
+      old?.map((server) => (server.name === run.name ? { ...server, run } : server)),
+    );
+  if (run.state !== 'running') void cache.invalidateQueries({ queryKey: commandOutputQuery(run).queryKey });
+}

@@ -1,0 +1,226 @@
+import type { Project, WorkspaceKey } from '@callboard/contract';
+import { Button, Checkbox, Select, Textarea, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { useTrustDialog } from '../../../data/trust-query.ts';
+import { effortOptions } from '../../../lib/model-options.ts';
+import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
+import { useEditProject } from '../api/use-board-commands.ts';
+import { useBoardUi } from '../model/board-ui.ts';
+import {
+  fromFile,
+  readWorkspaceForm,
+  type WorkspaceErrors,
+  type WorkspaceForm,
+  workspaceFormOf,
+} from '../model/workspace-form.ts';
+import css from './forms.module.css';
+
+const CODE = { input: { fontFamily: 'var(--font-code)' } };
+const SAID = 'Set by callboard.yaml.';
+
+/** What a project runs in its worktrees, and what its new stages begin with. */
+export function WorkspaceSettingsForm({ project }: { project: Project }) {
+  const closeForm = useBoardUi((ui) => ui.closeForm);
+  const [form, setForm] = useState(() => workspaceFormOf(project));
+  const [errors, setErrors] = useState<WorkspaceErrors>({});
+  const set = (change: Partial<WorkspaceForm>) => setForm((old) => ({ ...old, ...change }));
+  const edit = useEditProject(project.id, closeForm);
+  const decided = fromFile(project);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const read = readWorkspaceForm(form, decided);
+    setErrors('errors' in read ? read.errors : {});
+    if ('settings' in read) edit.mutate({ settings: read.settings });
+  };
+  const fields = { form, set, errors, decided };
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      <FileState project={project} />
+      <CommandFields {...fields} />
+      <ServerFields {...fields} />
+      <BeginFields {...fields} />
+      {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
+      <div className={css.end}>
+        <Button variant="default" onClick={closeForm}>
+          Cancel
+        </Button>
+        <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** What `callboard.yaml` has to do with the fields below. */
+function FileState({ project: { id, file, trust } }: { project: Project }) {
+  if (file === null)
+    return (
+      <p className={css.about}>
+        A file <code>callboard.yaml</code> in the repository may say the same, for everybody who works on it. It wins
+        over what is set here.
+      </p>
+    );
+  if (file.problems.length > 0)
+    return (
+      <div role="alert">
+        <p className={css.error}>callboard.yaml cannot be used, and no stage starts until it is mended.</p>
+        <ul className={css.problems}>
+          {file.problems.map(({ line, key, message }) => (
+            <li key={`${line} ${key} ${message}`}>
+              Line {line}
+              {key !== '' && (
+                <>
+                  , <code>{key}</code>
+                </>
+              )}
+              : {message}
+            </li>
+          ))}
+        </ul>
+      </div>
+    );
+  const isAgreed = trust.items.every((item) => item.file !== 'callboard.yaml' || !item.isNew);
+  return (
+    <div className={css.title}>
+      <p className={css.about}>
+        callboard.yaml sets some of this.{' '}
+        {isAgreed ? 'You have agreed to what it runs.' : 'Nothing of it runs until you agree.'}
+      </p>
+      {!isAgreed && (
+        <Button variant="default" onClick={() => useTrustDialog.getState().open({ projectId: id })}>
+          Review
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface FieldsProps {
+  form: WorkspaceForm;
+  set: (change: Partial<WorkspaceForm>) => void;
+  errors: WorkspaceErrors;
+  decided: ReadonlySet<WorkspaceKey>;
+}
+
+/** What a field says below its label, and whether it can be changed. */
+const told = (isDecided: boolean, description: string) => ({
+  disabled: isDecided,
+  description: isDecided ? SAID : description,
+});
+
+function CommandFields({ form, set, errors, decided }: FieldsProps) {
+  return (
+    <>
+      <div className={css.row}>
+        <TextInput
+          label="Set-up command"
+          {...told(decided.has('setup'), 'Before Claude starts, such as npm ci.')}
+          value={form.setup}
+          onChange={(event) => set({ setup: event.currentTarget.value })}
+          styles={CODE}
+        />
+        <TextInput
+          label="Time limit for it, in minutes"
+          {...told(decided.has('setup'), 'Without one, 20 minutes.')}
+          inputMode="numeric"
+          value={form.setupMinutes}
+          error={errors.setupMinutes}
+          onChange={(event) => set({ setupMinutes: event.currentTarget.value })}
+        />
+      </div>
+      <TextInput
+        label="Clean-up command"
+        {...told(decided.has('cleanup'), 'Runs in the worktree when its stage is done, such as docker compose down.')}
+        value={form.cleanup}
+        onChange={(event) => set({ cleanup: event.currentTarget.value })}
+        styles={CODE}
+      />
+    </>
+  );
+}
+
+function ServerFields({ form, set, errors, decided }: FieldsProps) {
+  return (
+    <div className={css.row}>
+      <Textarea
+        label="Dev servers"
+        {...told(decided.has('devServers'), 'One a line, such as web: npm run dev. PORT is its port.')}
+        autosize
+        minRows={2}
+        maxRows={8}
+        value={form.servers}
+        error={errors.servers}
+        onChange={(event) => set({ servers: event.currentTarget.value })}
+        styles={CODE}
+      />
+      <Textarea
+        label="Caches"
+        {...told(decided.has('caches'), 'Folders in your home to write, such as ~/.gradle.')}
+        autosize
+        minRows={2}
+        maxRows={8}
+        value={form.caches}
+        error={errors.caches}
+        onChange={(event) => set({ caches: event.currentTarget.value })}
+        styles={CODE}
+      />
+    </div>
+  );
+}
+
+function BeginFields({ form, set, errors, decided }: FieldsProps) {
+  const isSaid = decided.has('defaults');
+  return (
+    <>
+      <TextInput
+        label="New stages begin at"
+        {...told(decided.has('base'), 'A branch, tag or commit. Empty: where the main checkout is.')}
+        value={form.base}
+        error={errors.base}
+        onChange={(event) => set({ base: event.currentTarget.value })}
+        styles={CODE}
+      />
+      <Checkbox
+        label="Fetch first"
+        {...told(
+          decided.has('fetch'),
+          'Stages then begin at what the remote has. Without a connection they wait for you.',
+        )}
+        checked={form.fetch}
+        onChange={(event) => set({ fetch: event.currentTarget.checked })}
+      />
+      <div className={css.row}>
+        <TextInput
+          label="Model of new stages"
+          {...told(isSaid, 'Empty: the default of Claude Code.')}
+          value={form.model}
+          onChange={(event) => set({ model: event.currentTarget.value })}
+        />
+        <Select
+          label="Effort of new stages"
+          {...told(isSaid, 'How much Claude thinks.')}
+          data={effortOptions(null, null, form.effort === '' ? null : form.effort).concat(
+            form.effort === '' ? [] : [{ value: '', label: 'Default effort' }],
+          )}
+          value={form.effort}
+          onChange={(effort) => set({ effort: effort ?? '' })}
+          allowDeselect={false}
+        />
+        <Select
+          label="Mode of new stages"
+          description="Only people set this, never callboard.yaml."
+          data={[
+            { value: '', label: 'Ask before edits and commands (usual)' },
+            ...MODE_OPTIONS.filter(({ value }) => value !== 'default'),
+          ]}
+          value={form.mode}
+          onChange={(mode) => set({ mode: mode ?? '' })}
+          allowDeselect={false}
+        />
+      </div>
+    </>
+  );
+}

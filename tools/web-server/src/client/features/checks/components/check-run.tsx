@@ -1,0 +1,99 @@
+import type { CheckRun, CheckState } from '@callboard/contract';
+import {
+  IconCircleCheck,
+  IconCircleX,
+  IconClock,
+  IconPlayerPlay,
+  IconPlayerStop,
+  IconRefresh,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useId, useLayoutEffect, useRef, useState } from 'react';
+import { RUN_WORDS, runFacts, runTime } from '../../../lib/check-words.ts';
+import { exactTime } from '../../../lib/format.ts';
+import { plainOutput } from '../../../lib/plain-output.ts';
+import { ErrorNote } from '../../../ui/error-note.tsx';
+import { Seen } from '../../../ui/seen.tsx';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import { checkOutputQuery } from '../api/check-queries.ts';
+import css from './checks.module.css';
+
+const ICONS: Readonly<Record<CheckState, typeof IconClock>> = {
+  waiting: IconClock,
+  running: IconPlayerPlay,
+  passed: IconCircleCheck,
+  failed: IconCircleX,
+  'timed-out': IconCircleX,
+  stopped: IconPlayerStop,
+  interrupted: IconRefresh,
+  'not-started': IconCircleX,
+};
+
+/** One run: its result in a line, and its output. The newest is open until somebody closes it. */
+export function CheckRunView({ run, isNewest }: { run: CheckRun; isNewest: boolean }) {
+  const [isToggled, setToggled] = useState(false);
+  const isOpen = isToggled !== isNewest;
+  const outputId = useId();
+  const Icon = ICONS[run.state];
+  const took = runTime(run);
+  return (
+    <li className={css.run} data-state={run.state}>
+      <button
+        type="button"
+        className={css.head}
+        aria-expanded={isOpen}
+        aria-controls={outputId}
+        onClick={() => setToggled(!isToggled)}
+      >
+        <Icon size={16} aria-hidden />
+        <strong>{RUN_WORDS[run.state]}</strong>
+        <span className={css.phase}>{run.phase}</span>
+        <span className={css.runFacts}>{runFacts(run).join(', ')}</span>
+        <span className={css.time} title={exactTime(run.startedAt ?? run.createdAt)}>
+          {took ?? <TimeSince at={run.startedAt ?? run.createdAt} />}
+        </span>
+      </button>
+      {isOpen && (
+        <div id={outputId} className={css.output}>
+          {run.reason !== null && <p className={css.reason}>{run.reason}</p>}
+          <Output run={run} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function Output({ run }: { run: CheckRun }) {
+  const { data, error, refetch } = useQuery(checkOutputQuery(run));
+  const text = data === undefined ? '' : plainOutput(data.output).trimEnd();
+  const box = useRef<HTMLPreElement>(null);
+  const isAtEnd = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new text is what moves the end
+  useLayoutEffect(() => {
+    if (isAtEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, [text]);
+  if (run.commandId === null) return null;
+  if (error !== null)
+    return <ErrorNote lead="The output could not be read." error={error} retry={() => void refetch()} />;
+  if (data === undefined) return null;
+  return (
+    <>
+      {(data.isCut || data.from > 0) && <p className={css.facts}>The beginning is left out.</p>}
+      <pre
+        ref={box}
+        className={css.screen}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
+        tabIndex={0}
+        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+          isAtEnd.current = scrollTop + clientHeight > scrollHeight - 24;
+        }}
+      >
+        {text === '' ? (
+          <span className={css.facts}>{run.state === 'running' ? 'No output yet' : 'No output'}</span>
+        ) : (
+          <Seen text={text} kind="code" />
+        )}
+      </pre>
+    </>
+  );
+}

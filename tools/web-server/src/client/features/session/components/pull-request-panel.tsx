@@ -1,0 +1,134 @@
+import {
+  type Finishing,
+  isOpenPullRequest,
+  type PullRequest,
+  type PullRequestPlan,
+  type StageView,
+} from '@callboard/contract';
+import { Button, Checkbox, Loader, Textarea, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { draftMessage } from '../../../lib/completion-words.ts';
+import { hasMoreToPush, openActionWords, openPlanWords } from '../../../lib/pull-request-words.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
+import { pullRequestPlanQuery, useOpenPullRequest } from '../api/pull-request.ts';
+import css from './finish.module.css';
+import { FinishProblemNote } from './finish-problem-note.tsx';
+import { PullRequestState } from './pull-request-state.tsx';
+
+interface PullRequestPanelProps {
+  stage: StageView;
+  done: () => void;
+}
+
+/** Finishing by a pull request: what is to be opened, or what became of the one that is open. */
+export function PullRequestPanel({ stage, done }: PullRequestPanelProps) {
+  const { data: plan, error, isFetching, refetch } = useQuery(pullRequestPlanQuery(stage));
+  const { pullRequest } = stage;
+  const open = pullRequest !== null && isOpenPullRequest(pullRequest) ? pullRequest : null;
+  return (
+    <>
+      {pullRequest !== null && <PullRequestState stage={stage} pullRequest={pullRequest} done={done} />}
+      {error !== null && (
+        <ErrorNote lead="The remote could not be read." error={error} stageId={stage.id} retry={() => void refetch()} />
+      )}
+      {plan === undefined && error === null && (
+        <Loader size="sm" color="gray" role="img" aria-label="Reading the remote" />
+      )}
+      {plan !== undefined && (
+        <Plan {...{ stage, done, plan, open }} isReading={isFetching} readAgain={() => void refetch()} />
+      )}
+    </>
+  );
+}
+
+interface PlanProps extends PullRequestPanelProps {
+  plan: PullRequestPlan;
+  open: PullRequest | null;
+  isReading: boolean;
+  readAgain: () => void;
+}
+
+function Plan(props: PlanProps) {
+  const { plan, open, isReading, readAgain } = props;
+  if (open !== null && !hasMoreToPush(plan)) return null;
+  if (plan.problem !== null)
+    return <FinishProblemNote problem={plan.problem} isReading={isReading} readAgain={readAgain} />;
+  return <OrderForm {...props} />;
+}
+
+/** What was ordered last and could not be done: its texts are kept. */
+const refusedOrder = ({ finishing }: StageView): Finishing['order'] =>
+  finishing?.way === 'pull-request' && finishing.state === 'refused' ? finishing.order : null;
+
+function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
+  const kept = refusedOrder(stage);
+  const [title, setTitle] = useState<string | null>(null);
+  const [body, setBody] = useState<string | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
+  const [draft, setDraft] = useState(kept?.draft ?? false);
+  const [receipt, setReceipt] = useState(false);
+  const order = useOpenPullRequest(stage, done);
+  const isOff = !useCanCommand() || order.isPending || stage.finishing?.state === 'under-way';
+  const texts = { title: title ?? kept?.title ?? plan.title, body: body ?? kept?.body ?? plan.body };
+  const commit = message ?? draftMessage(stage);
+  const hasOpen = plan.uncommittedCount > 0;
+  const isIncomplete = (open === null && texts.title.trim() === '') || (hasOpen && commit.trim() === '');
+  const send = () => {
+    const { head, tree } = plan;
+    const told = open === null ? { ...texts, draft, receipt } : {};
+    order.mutate({ head, tree, ...told, ...(hasOpen && { commit: { message: commit } }) }, { onError: readAgain });
+  };
+  return (
+    <>
+      <p className={css.line}>{openPlanWords(plan, open)}</p>
+      {hasOpen && (
+        <Textarea
+          label="Commit message"
+          value={commit}
+          onChange={(event) => setMessage(event.currentTarget.value)}
+          autosize
+          minRows={2}
+          maxRows={8}
+        />
+      )}
+      {open === null && (
+        <>
+          <TextInput label="Title" value={texts.title} onChange={(event) => setTitle(event.currentTarget.value)} />
+          <Textarea
+            label="Text"
+            value={texts.body}
+            onChange={(event) => setBody(event.currentTarget.value)}
+            autosize
+            minRows={3}
+            maxRows={12}
+          />
+          <div className={css.switches}>
+            <Checkbox label="Draft" checked={draft} onChange={(event) => setDraft(event.currentTarget.checked)} />
+            <Checkbox
+              label="Add the receipt: what people allowed"
+              checked={receipt}
+              onChange={(event) => setReceipt(event.currentTarget.checked)}
+            />
+          </div>
+        </>
+      )}
+      <LastProblem stage={stage} error={order.error} />
+      <div className={css.actions}>
+        <Button disabled={isOff || isIncomplete} loading={order.isPending} onClick={send}>
+          {openActionWords(plan, open)}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+/** Why the last attempt failed: stored with its next step, or only answered. */
+function LastProblem({ stage, error }: { stage: StageView; error: Error | null }) {
+  const { finishing } = stage;
+  if (finishing?.way === 'pull-request' && finishing.state === 'refused' && finishing.problem !== null)
+    return <FinishProblemNote problem={finishing.problem} />;
+  if (finishing?.state === 'under-way') return <p className={css.left}>Pushing, and opening a pull request ...</p>;
+  return error === null ? null : <ErrorNote error={error} stageId={stage.id} />;
+}

@@ -1,0 +1,67 @@
+import { type CheckRun, type CheckState, hasFailed, type StageCheck, type StageView } from '@callboard/contract';
+import { count } from './format.ts';
+
+/** The result of the newest check, for a row or a card: "checks passed", "checks failed (2 of 3)". Empty while there is none. */
+export function checkResult(stage: Pick<StageView, 'session'>): string {
+  const check = stage.session?.check ?? null;
+  if (check === null) return '';
+  if (check.state === 'passed') return 'checks passed';
+  if (!hasFailed(check)) return '';
+  return check.failures === 0 ? 'checks failed' : `checks failed (${check.failures} of ${check.attempts})`;
+}
+
+/** The check that a person decides about; null if none waits for one. */
+export const checkAtGate = ({ session }: Pick<StageView, 'session'>): StageCheck | null =>
+  session?.atGate === true && session.check?.state !== 'passed' ? session.check : null;
+
+/** Why a check waits for a person: "Check failed 3 times". */
+export function checkGateWords({ state, failures }: StageCheck): string {
+  switch (state) {
+    case 'failed':
+      return failures <= 1 ? 'Check failed' : `Check failed ${count(failures, 'time')}`;
+    case 'timed-out':
+      return 'Check ran too long';
+    case 'stopped':
+      return 'Check stopped';
+    case 'interrupted':
+      return 'Check ended by restarts';
+    case 'not-started':
+      return 'Check could not run';
+    case 'waiting':
+    case 'running':
+    case 'passed':
+      return '';
+    default:
+      return state satisfies never;
+  }
+}
+
+/** A run's state in a word or two. */
+export const RUN_WORDS: Readonly<Record<CheckState, string>> = {
+  waiting: 'Waiting to run',
+  running: 'Running',
+  passed: 'Passed',
+  failed: 'Failed',
+  'timed-out': 'Ran too long',
+  stopped: 'Stopped',
+  interrupted: 'Ended by a restart, run again',
+  'not-started': 'Could not run',
+};
+
+/** What a person should know about a run beside its state: its exit code, what followed from it, who asked for it. */
+export function runFacts({ state, exitCode, failures, attempts, messageId, by }: CheckRun): string[] {
+  const failed = state === 'failed' || state === 'timed-out';
+  return [
+    ...(exitCode === null || exitCode === 0 ? [] : [`exit code ${exitCode}`]),
+    ...(failed ? [`failure ${failures} of ${attempts}`] : []),
+    ...(messageId === null ? [] : ['sent to Claude']),
+    ...(by === null ? [] : [`run by ${by}`]),
+  ];
+}
+
+/** How long a run took: "0:42". Null before it has ended. */
+export function runTime({ startedAt, endedAt }: CheckRun): string | null {
+  if (startedAt === null || endedAt === null) return null;
+  const seconds = Math.max(0, Math.round((Date.parse(endedAt) - Date.parse(startedAt)) / 1_000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}

@@ -1,0 +1,52 @@
+import type { Indexing, SearchKind, SearchResult } from '@callboard/contract';
+
+/** The kinds of results, as a filter calls them. */
+export const SEARCH_KIND_WORDS: Readonly<Record<SearchKind, string>> = {
+  title: 'Titles',
+  prompt: 'Prompts',
+  message: 'Messages',
+  text: 'Claude’s answers',
+  thinking: 'Thinking',
+  tool: 'Commands and output',
+  decision: 'Decisions',
+  notice: 'Notices',
+};
+
+/** Where a result was found, or who said it: "Claude", "Bash", "Ada". */
+export function resultWords({ kind, by, toolName }: Pick<SearchResult, 'kind' | 'by' | 'toolName'>): string {
+  switch (kind) {
+    case 'title':
+      return 'Title';
+    case 'prompt':
+      return 'Prompt';
+    case 'message':
+      return by ?? 'Message';
+    case 'text':
+      return 'Claude';
+    case 'thinking':
+      return 'Thinking';
+    case 'tool':
+      return toolName ?? 'Output';
+    case 'decision':
+      return by === null ? 'Decision' : `Decision, ${by}`;
+    case 'notice':
+      return 'Notice';
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** How far the index is; null once it is complete. */
+export function indexingWords(indexing: Indexing | null | undefined): string | null {
+  if (indexing == null) return null;
+  const [done, total] = [indexing.done, indexing.total].map((n) => n.toLocaleString('en'));
+  return `Indexing ${done} of ${total} entries; results may be incomplete`;
+}
+
+/** The place of a result: its entry in the transcript, with the words that are marked there. */
+export function resultPath({ stageId, kind, index, snippet, marks }: SearchResult): string {
+  if (index === undefined) return kind === 'prompt' ? `/stages/${stageId}?tab=details` : `/stages/${stageId}`;
+  const longest = marks.map(([from, to]) => snippet.slice(from, to)).toSorted((a, b) => b.length - a.length)[0];
+  const params = new URLSearchParams({ entry: String(index), ...(longest !== undefined && { mark: longest }) });
+  return `/stages/${stageId}?${params}`;
+}

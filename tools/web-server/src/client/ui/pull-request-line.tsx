@@ -1,0 +1,53 @@
+import type { PullRequest } from '@callboard/contract';
+import {
+  IconGitMerge,
+  IconGitPullRequest,
+  IconGitPullRequestClosed,
+  IconGitPullRequestDraft,
+} from '@tabler/icons-react';
+import { exactTime } from '../lib/format.ts';
+import { HOST_NAMES, pullRequestParts } from '../lib/pull-request-words.ts';
+import css from './pull-request-line.module.css';
+import { TimeSince } from './time-since.tsx';
+
+const ICONS = {
+  draft: IconGitPullRequestDraft,
+  open: IconGitPullRequest,
+  merged: IconGitMerge,
+  closed: IconGitPullRequestClosed,
+} as const;
+
+interface PullRequestLineProps {
+  pullRequest: PullRequest;
+  /** The number leads to the code host. A row is a link itself. */
+  isLink?: boolean;
+}
+
+/** "#12 open, checks failing, 2 comments", and since when that is not known to be true. */
+export function PullRequestLine({ pullRequest, isLink = false }: PullRequestLineProps) {
+  const { state, url, host, title, stale, checkedAt } = pullRequest;
+  const Icon = ICONS[state];
+  const [first, ...rest] = pullRequestParts(pullRequest);
+  return (
+    <span className={css.line} title={`${title} (as of ${exactTime(checkedAt)})`}>
+      <Icon size={14} aria-hidden />
+      {isLink ? (
+        <a href={url} target="_blank" rel="noreferrer" aria-label={`${first?.text} on ${HOST_NAMES[host]}`}>
+          {first?.text}
+        </a>
+      ) : (
+        <span data-tone={first?.tone}>{first?.text}</span>
+      )}
+      {rest.map(({ text, tone }) => (
+        <span key={text}>
+          , <span data-tone={tone}>{text}</span>
+        </span>
+      ))}
+      {stale !== null && (
+        <span className={css.stale} title={stale}>
+          , <TimeSince at={checkedAt} /> ago
+        </span>
+      )}
+    </span>
+  );
+}
