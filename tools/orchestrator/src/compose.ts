@@ -20,11 +20,12 @@ import { findClaude } from './claude/program/find-claude.ts';
 import { checkSandbox } from './claude/sandbox/sandbox-check.ts';
 import { createComments } from './comments/comments.ts';
 import { createViewed } from './comments/viewed.ts';
+import { boardNotices } from './compose/board-notices.ts';
 import { completeStages } from './compose/complete-stages.ts';
 import { openRepositories, type Repositories } from './compose/open-repositories.ts';
 import { openStorage, type Storage } from './compose/open-storage.ts';
 import { composePullRequests } from './compose/pull-requests.ts';
-import { boardNotices, reactToChanges } from './compose/react-to-changes.ts';
+import { reactToChanges } from './compose/react-to-changes.ts';
 import { runChecks } from './compose/run-checks.ts';
 import { type RunningSessions, runSessions } from './compose/run-sessions.ts';
 import { type StartContext, TIME_LIMITS, type TimeLimits } from './compose/start-context.ts';
@@ -144,7 +145,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     await storage.lock.setPort(gateway.port);
     const automated = { ...storage, ...repositories, ...running, ...programs };
     const { scheduler, endAllIdle } = await startAutomation(context, automated);
-    reactToChanges(context, { machine, store, sessions: running.sessions, scheduler, gateway, notices });
+    reactToChanges(context, { machine, store, sessions: running.sessions, scheduler, gateway });
     return {
       port: gateway.port,
       createLoginCode: logins.createCode,

@@ -1,4 +1,3 @@
-import type { BoardNotices } from '@callboard/contract';
 import type { DiskWatch } from '../disk/disk-watch.ts';
 import type { WriteWatch } from '../disk/write-watch.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
@@ -9,10 +8,11 @@ import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Store } from '../store/store.ts';
+import { createNoticeTeller } from './board-notices.ts';
 import type { StartContext } from './start-context.ts';
 
 /** The parts that the state of the machine depends on. */
-export interface MachineState {
+interface MachineState {
   claude: ClaudeWatch;
   sandbox: SandboxWatch;
   login: LoginWatch;
@@ -21,34 +21,19 @@ export interface MachineState {
   reAttaching: ReAttaching;
 }
 
-/** Returns the notices of the board: its warnings, why nothing is started, whether the sandbox works, and whether Claude Code can work. */
-export async function boardNotices(machine: MachineState): Promise<BoardNotices> {
-  const { claude, sandbox, login, disk, writes, reAttaching } = machine;
-  const warnings = await claude.warnings();
-  const trouble = writes.trouble(); // after the wait, so that the newest state is reported last
-  const ofStore =
-    trouble === null ? null : `Nothing can be stored: ${trouble.words} Callboard continues as soon as it can write.`;
-  const ofCallboard = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
-  const paused = disk.diskPauseReason();
-  return { warnings: [...ofCallboard, ...warnings], paused, sandbox: sandbox.support(), claude: login.state() };
-}
-
 export interface ReactingParts {
   machine: MachineState;
   store: Pick<Store, 'onEvent'>;
   sessions: Sessions;
   scheduler: Scheduler;
   gateway: Gateway;
-  notices: () => Promise<BoardNotices>;
 }
 
 /** Sends the notices to the boards and continues deferred work: at once, and whenever the state of the machine changes. */
 export function reactToChanges({ log, life }: StartContext, parts: ReactingParts): void {
-  const { machine, store, sessions, scheduler, gateway, notices } = parts;
+  const { machine, store, sessions, scheduler, gateway } = parts;
   const { claude, sandbox, login, disk, writes, reAttaching } = machine;
-  const tellNotices = () => {
-    notices().then(gateway.onNotices, (error: unknown) => log.error({ err: error }, 'reading the notices failed'));
-  };
+  const tellNotices = createNoticeTeller(machine, gateway.onNotices, log);
   const resume = () => {
     tellNotices();
     scheduler.nudge();

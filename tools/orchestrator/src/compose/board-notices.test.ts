@@ -1,0 +1,54 @@
+import type { BoardNotices } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { silent } from '../../test/support/test-store.ts';
+import type { StorageTrouble } from '../store/storage-failure.ts';
+import { createNoticeTeller } from './board-notices.ts';
+
+const FULL: StorageTrouble = { isDiskFull: true, isDoubtful: false, words: 'the disk is full.' };
+
+function createScene() {
+  const state = { trouble: null as StorageTrouble | null, delays: [] as Promise<void>[] };
+  const told: BoardNotices[] = [];
+  const tell = createNoticeTeller(
+    {
+      claude: {
+        warnings: async () => {
+          await state.delays.shift();
+          return [];
+        },
+      },
+      sandbox: { support: () => ({ state: 'untried', why: null, how: null }) },
+      login: { state: () => ({ state: 'unknown', why: null, command: null }) },
+      disk: { diskPauseReason: () => null },
+      writes: { trouble: () => state.trouble },
+      reAttaching: { trouble: () => null },
+    },
+    (notices) => told.push(notices),
+    silent,
+  );
+  return { state, told, tell, warnings: () => told.map(({ warnings }) => warnings.length) };
+}
+
+it('tells a failing store even if it can write again before the warnings are read', async () => {
+  const { state, told, tell, warnings } = createScene();
+  const read = Promise.withResolvers<void>();
+  state.delays = [read.promise];
+  state.trouble = FULL;
+  tell();
+  state.trouble = null;
+  read.resolve();
+  await expect.poll(warnings).toEqual([1]);
+  expect(told[0]?.warnings).toEqual([expect.stringContaining('Nothing can be stored: the disk is full.')]);
+});
+
+it('tells the newest state last, even if its warnings are read first', async () => {
+  const { state, tell, warnings } = createScene();
+  const slow = Promise.withResolvers<void>();
+  state.delays = [slow.promise];
+  state.trouble = FULL;
+  tell();
+  state.trouble = null;
+  tell();
+  slow.resolve();
+  await expect.poll(warnings).toEqual([1, 0]);
+});

@@ -1,0 +1,48 @@
+import type { BoardNotices } from '@callboard/contract';
+import type { DiskWatch } from '../disk/disk-watch.ts';
+import type { WriteWatch } from '../disk/write-watch.ts';
+import type { ClaudeWatch } from '../doctor/claude-watch.ts';
+import type { LoginWatch } from '../doctor/login-watch.ts';
+import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
+
+/** Where the notices come from. */
+export interface NoticeSources {
+  claude: Pick<ClaudeWatch, 'warnings'>;
+  sandbox: Pick<SandboxWatch, 'support'>;
+  login: Pick<LoginWatch, 'state'>;
+  disk: Pick<DiskWatch, 'diskPauseReason'>;
+  writes: Pick<WriteWatch, 'trouble'>;
+  reAttaching: Pick<ReAttaching, 'trouble'>;
+}
+
+/** Returns the notices of the board: its warnings, why nothing is started, whether the sandbox works, and whether Claude Code can work. */
+export const boardNotices = (machine: NoticeSources): Promise<BoardNotices> =>
+  noticesWith(machine, machine.writes.trouble);
+
+/**
+ * Returns a function that passes on the notices of the board. A failing store is told even if it can write again before
+ * the warnings are read: a nearly full disk takes one write and refuses the next. Calls are served in their order, so
+ * that the newest state comes last.
+ */
+export function createNoticeTeller(machine: NoticeSources, onNotices: (notices: BoardNotices) => void, log: Logger) {
+  let last = Promise.resolve();
+  return (): void => {
+    const trouble = machine.writes.trouble();
+    last = last
+      .then(() => noticesWith(machine, () => trouble))
+      .then(onNotices, (error: unknown) => log.error({ err: error }, 'reading the notices failed'));
+  };
+}
+
+async function noticesWith(machine: NoticeSources, troubleOfWrites: WriteWatch['trouble']): Promise<BoardNotices> {
+  const { claude, sandbox, login, disk, reAttaching } = machine;
+  const warnings = await claude.warnings();
+  const trouble = troubleOfWrites(); // after the wait, as everything below: the newest state
+  const ofStore =
+    trouble === null ? null : `Nothing can be stored: ${trouble.words} Callboard continues as soon as it can write.`;
+  const ofCallboard = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
+  const paused = disk.diskPauseReason();
+  return { warnings: [...ofCallboard, ...warnings], paused, sandbox: sandbox.support(), claude: login.state() };
+}
