@@ -8,6 +8,16 @@ export type KeptFile = z.infer<typeof KeptFile>;
 /** The limit of files in a list; counts and sizes include all files. */
 export const NAMED_FILES = 200;
 
+/** A file or folder of a worktree that a commit of its files does not have. */
+export const NotKept = z.object({
+  path: z.string(),
+  /** `nested-repository`: a repository in the worktree, or a submodule with changes. `too-large`: larger than 50 MB. */
+  reason: z.enum(['ignored', 'nested-repository', 'too-large', 'unreadable']),
+  /** The size of a file that is too large; otherwise null. */
+  bytes: z.int().nonnegative().nullable(),
+});
+export type NotKept = z.infer<typeof NotKept>;
+
 /** What deleting a stage would do to its worktree now. */
 export const Removal = z.object({
   /** The worktree's path; null if there is none. */

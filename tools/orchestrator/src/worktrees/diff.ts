@@ -59,7 +59,7 @@ async function endsOf(
   tree: string | undefined,
 ): Promise<Ends> {
   const { path, branch } = worktree;
-  const taken = tree === undefined ? await takeSnapshot(git, path, index) : { tree, unread: [] };
+  const taken = tree === undefined ? await takeSnapshot(git, path, { ownIndex: index }) : { tree, unread: [] };
   return { base: await baseOf(git, worktree, checkout, head), branch, head, since: null, ...taken };
 }
 

@@ -2,7 +2,9 @@ import { copyFile, lstat, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { OperationalError } from '../lib/errors.ts';
+import { excluding } from './git/command-line.ts';
 import type { Git } from './git/git.ts';
+import { placeholdersIn } from './sandbox-mount-points.ts';
 
 /** A worktree's files at one moment. */
 export interface Snapshot {
@@ -18,13 +20,23 @@ const PATHS_PER_CALL = 500;
 /** An untracked cache could hide files on purpose; line endings are converted as usual, without a refusal. */
 const ADD = ['-c', 'core.untrackedCache=false', '-c', 'core.safecrlf=false', 'add', '--all', '--ignore-errors'];
 
+export interface SnapshotOptions {
+  /** The path of the worktree's index, if the caller knows it. */
+  ownIndex?: string | undefined;
+  /** Returns the paths that stay as they are in the worktree's index. Gets the variables that name a copy of that index. */
+  without?: (env: Record<string, string>) => Promise<readonly string[]>;
+}
+
 /**
  * Writes a worktree's files into a tree as `git add --all` would add them (with filters and line endings), with a temporary
  * index, so that nothing is staged. Only adds objects to the repository.
- * @param ownIndex the path of the worktree's index, if the caller knows it
  * @throws OperationalError `worktree_failed`
  */
-export async function takeSnapshot(git: Git, path: string, ownIndex?: string): Promise<Snapshot> {
+export async function takeSnapshot(
+  git: Git,
+  path: string,
+  { ownIndex, without = async () => [] }: SnapshotOptions = {},
+): Promise<Snapshot> {
   const folder = await mkdtemp(join(tmpdir(), 'callboard-index-'));
   try {
     const index = join(folder, 'index');
@@ -33,7 +45,9 @@ export async function takeSnapshot(git: Git, path: string, ownIndex?: string): P
     const own = ownIndex ?? resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));
     await copyIndex(own, index).catch(() => git.must(path, ['read-tree', 'HEAD'], env));
     await clearSkipMarks(git, path, env);
-    const added = await git.try(path, ADD, env);
+    const left = await without(env);
+    const add = left.length === 0 ? ADD : [...ADD, ...excluding([...left, ...placeholdersIn(path)])];
+    const added = await git.try(path, add, env);
     if (added.wasKilled || /^fatal:/m.test(added.stderr))
       throw new OperationalError('worktree_failed', `git add failed in ${path}: ${added.stderr}`);
     const unread = added.failed ? await listUnread(git, path, env) : [];

@@ -6,6 +6,7 @@ import type {
   DiffQuery,
   GitSettingItem,
   MergePlan,
+  NotKept,
   Project,
   Removal,
   SeenDiff,
@@ -27,6 +28,7 @@ import { createFileSuggestions } from './file-suggestions.ts';
 import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
+import { type KeepOrder, type KeptWorktree, keepWorktree, leftOutOf } from './keep-worktree.ts';
 import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
 import { type BaseWish, newestBase } from './newest-base.ts';
 import { type Publishing, publishing } from './publishing.ts';
@@ -147,6 +149,14 @@ export interface Worktrees extends Publishing {
    * @throws OperationalError `worktree_failed`; a system error
    */
   clearSandbox(project: Pick<Project, 'path'>, worktree: Worktree, isLast: boolean): Promise<void>;
+  /**
+   * Keeps the files of a worktree, tracked and untracked ones, as a commit on a ref of its repository, without touching the
+   * worktree, its index or its branch. Resolves when both are on the disk.
+   * @throws OperationalError `worktree_failed`; the ref is as it was then
+   */
+  keep(worktree: Worktree, order: KeepOrder): Promise<KeptWorktree>;
+  /** Returns what `keep` would leave out now. Stores nothing. @throws OperationalError `worktree_failed` */
+  leftOut(worktree: Worktree): Promise<NotKept[]>;
   /** Returns what `remove` would do now. @throws OperationalError `worktree_failed` */
   planRemoval(project: Project, worktree: Worktree): Promise<Removal>;
   /**
@@ -228,6 +238,8 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
       if (await pathExists(worktree.path)) await removePlaceholders(git, worktree.path);
       if (isLast) await removeConfigLock(project.path);
     },
+    keep: (worktree, order) => keepWorktree(git, worktree.path, order),
+    leftOut: (worktree) => leftOutOf(git, worktree.path),
     planRemoval: (project, worktree) => planRemoval(git, project, worktree),
     remove: (project, worktree, order) => makings(project.path, () => removeWorktree(git, project, worktree, order)),
   };
