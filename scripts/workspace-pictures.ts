@@ -9,7 +9,7 @@ const OUTPUT = [
   'npm warn deprecated inflight@1.0.6: This module is not supported',
   'npm error code E404',
   'npm error 404 Not Found - GET https://registry.example.com/left-padd - Not found',
-  "npm error 404  'left-padd@^1.3.0' is not in this registry.",
+  "npm error 404  'left-padd@^1.3.0' could not be found.",
   '',
 ].join('\n');
 

@@ -14,6 +14,21 @@ export const ReceiptReason = z.enum([
 ]);
 export type ReceiptReason = z.infer<typeof ReceiptReason>;
 
+/** Why tool calls ran or did not, after their number or the call. */
+export const RECEIPT_WORDS: Readonly<Record<ReceiptReason, string>> = {
+  person: 'allowed by a person',
+  rule: 'allowed by a rule',
+  hook: 'allowed by a hook',
+  mode: 'allowed by the permission mode',
+  classifier: 'allowed by the safety check of auto mode',
+  'claude-code': 'ran without asking, by what Claude Code allows itself',
+  'denied-by-person': 'denied by a person',
+  'denied-by-time': 'denied because nobody answered in time',
+  'denied-by-claude-code': 'denied by Claude Code',
+  'not-run': 'did not run',
+  'no-record': 'without a record of what let it run',
+};
+
 /** A tool call, and why it ran or did not. */
 export const ReceiptCall = z.object({
   toolUseId: z.string(),
@@ -62,3 +77,10 @@ export const Receipt = z.object({
   gaps: z.array(z.string()),
 });
 export type Receipt = z.infer<typeof Receipt>;
+
+/** The totals with their words, in the order of the reasons. */
+export const receiptCounts = (totals: Receipt['totals']) =>
+  ReceiptReason.options.flatMap((reason) => {
+    const count = totals[reason];
+    return count === undefined ? [] : [{ reason, count, words: RECEIPT_WORDS[reason] }];
+  });

@@ -1,18 +1,11 @@
-import type { Receipt, ReceiptCall, ReceiptReason, ReceiptTurn } from '@callboard/contract';
-
-const WORDS: Readonly<Record<ReceiptReason, string>> = {
-  person: 'allowed by a person',
-  rule: 'allowed by a rule',
-  hook: 'allowed by a hook',
-  mode: 'allowed by the permission mode',
-  classifier: 'allowed by the safety check of auto mode',
-  'claude-code': 'ran without asking, by what Claude Code allows itself',
-  'denied-by-person': 'denied by a person',
-  'denied-by-time': 'denied because nobody answered',
-  'denied-by-claude-code': 'denied by Claude Code',
-  'not-run': 'did not run',
-  'no-record': 'without a record',
-};
+import {
+  RECEIPT_WORDS,
+  type Receipt,
+  type ReceiptCall,
+  type ReceiptReason,
+  type ReceiptTurn,
+  receiptCounts,
+} from '@callboard/contract';
 
 /** Those that are named one by one: somebody decided, or nothing is known. All others are only counted. */
 const NAMED: readonly ReceiptReason[] = [
@@ -30,7 +23,7 @@ const NAMED_CALLS = 40;
 /** The receipt as Markdown, folded, for the text of a pull request or a git note; bounded. */
 export function receiptMarkdown(receipt: Receipt): string {
   const { total, totals, turns, others, gaps } = receipt;
-  const counts = Object.entries(totals).map(([reason, count]) => `- ${count} ${WORDS[reason as ReceiptReason]}`); // its keys
+  const counts = receiptCounts(totals).map(({ count, words }) => `- ${count} ${words}`);
   const rest = [
     ...turns.map(turnText).filter((text) => text !== ''),
     ...(others.length === 0
@@ -73,7 +66,8 @@ function turnText({ number, message, by, calls }: ReceiptTurn): string {
 }
 
 function callText({ asked, reason, by, detail }: ReceiptCall): string {
-  const how = by === null || reason === 'rule' ? WORDS[reason] : WORDS[reason].replace('a person', plain(by));
+  const how =
+    by === null || reason === 'rule' ? RECEIPT_WORDS[reason] : RECEIPT_WORDS[reason].replace('a person', plain(by));
   if (reason !== 'rule' || detail === null)
     return `- ${code(asked)}: ${how}${detail === null ? '' : ` (${plain(detail)})`}`;
   return `- ${code(asked)}: ${how} (covered by ${code(detail)}${by === null ? '' : `, which ${plain(by)} gave`})`;

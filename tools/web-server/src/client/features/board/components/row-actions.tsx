@@ -1,5 +1,6 @@
 import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { useAcknowledgeDenial, useAdvanceStage, useRunCheck } from '../../../data/stage-commands.ts';
 import { checkAtGate } from '../../../lib/check-words.ts';
 import { canAcknowledgeDenial, phaseNext } from '../../../lib/needs-you-words.ts';
@@ -32,59 +33,60 @@ export const StartButton = ({ stage, describedBy, isSending, isOff }: StartButto
   </button>
 );
 
-/** Acknowledges that Claude Code denied the last call, which moves the stage to Review. */
-export function SeenButton({ stage, describedBy }: ActionProps) {
-  const acknowledge = useAcknowledgeDenial(stage.title);
+interface RowCommandProps {
+  describedBy: string;
+  variant?: 'default';
+  command: { isPending: boolean; mutate: (stageId: StageView['id']) => void };
+  stageId: StageView['id'];
+  children: ReactNode;
+}
+
+function RowCommand({ describedBy, variant, command, stageId, children }: RowCommandProps) {
   const off = !useCanCommand();
-  if (!canAcknowledgeDenial(stage)) return null;
   return (
     <Button
       size="compact-sm"
-      variant="default"
+      variant={variant}
       aria-describedby={describedBy}
       disabled={off}
-      loading={acknowledge.isPending}
-      onClick={() => acknowledge.mutate(stage.id)}
+      loading={command.isPending}
+      onClick={() => command.mutate(stageId)}
     >
-      Seen
+      {children}
     </Button>
+  );
+}
+
+/** Acknowledges that Claude Code denied the last call, which moves the stage to Review. */
+export function SeenButton({ stage, describedBy }: ActionProps) {
+  const command = useAcknowledgeDenial(stage.title);
+  if (!canAcknowledgeDenial(stage)) return null;
+  return (
+    <RowCommand variant="default" stageId={stage.id} describedBy={describedBy} command={command}>
+      Seen
+    </RowCommand>
   );
 }
 
 /** Starts the phase that waits for a person. */
 export function AdvanceButton({ stage, describedBy }: ActionProps) {
-  const advance = useAdvanceStage(stage.title);
-  const off = !useCanCommand();
+  const command = useAdvanceStage(stage.title);
   const isHuman = stage.session?.atGate === true && checkAtGate(stage) === null;
   if (!isHuman || stage.session?.alarm !== null) return null;
   return (
-    <Button
-      size="compact-sm"
-      aria-describedby={describedBy}
-      disabled={off}
-      loading={advance.isPending}
-      onClick={() => advance.mutate(stage.id)}
-    >
+    <RowCommand stageId={stage.id} describedBy={describedBy} command={command}>
       Start {phaseNext(stage)}
-    </Button>
+    </RowCommand>
   );
 }
 
 /** Runs a check again that waits for a person. What else can be done is on the stage's page. */
 export function RunCheckButton({ stage, describedBy }: ActionProps) {
-  const run = useRunCheck(stage.title);
-  const off = !useCanCommand();
+  const command = useRunCheck(stage.title);
   if (checkAtGate(stage) === null || stage.session?.alarm !== null) return null;
   return (
-    <Button
-      size="compact-sm"
-      variant="default"
-      aria-describedby={describedBy}
-      disabled={off}
-      loading={run.isPending}
-      onClick={() => run.mutate(stage.id)}
-    >
+    <RowCommand variant="default" stageId={stage.id} describedBy={describedBy} command={command}>
       Run again
-    </Button>
+    </RowCommand>
   );
 }

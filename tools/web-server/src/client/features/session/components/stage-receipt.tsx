@@ -1,10 +1,10 @@
-import type { Receipt, ReceiptReason, StageView } from '@callboard/contract';
+import { type Receipt, receiptCounts, type StageView } from '@callboard/contract';
 import { Button, Loader } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../../lib/api-client.ts';
 import { count, exactTime } from '../../../lib/format.ts';
-import { callReason, REASON_WORDS } from '../../../lib/receipt-words.ts';
+import { callReason } from '../../../lib/receipt-words.ts';
 import { CopyButton } from '../../../ui/copy-code.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import css from './stage-receipt.module.css';
@@ -72,9 +72,9 @@ export function StageReceipt({ stage }: { stage: StageView }) {
 function Totals({ totals }: { totals: Receipt['totals'] }) {
   return (
     <ul className={css.totals}>
-      {Object.entries(totals).map(([reason, n]) => (
+      {receiptCounts(totals).map(({ reason, count, words }) => (
         <li key={reason} data-reason={reason}>
-          <span className="figures">{n}</span> {REASON_WORDS[reason as ReceiptReason] /* its keys */}
+          <span className="figures">{count}</span> {words}
         </li>
       ))}
     </ul>
