@@ -8,6 +8,7 @@ export const problems = {
   no_commits: 400,
   unknown_dependency: 400,
   unknown_base: 400,
+  unknown_pipeline: 400,
   bad_branch: 400,
   import_failed: 400,
   not_logged_in: 401,

@@ -1,18 +1,53 @@
 import { z } from 'zod';
 import { checkOf } from './checks.ts';
-import { NewPhase, type Phase } from './stages.ts';
+import { FinishWay } from './pull-requests.ts';
+import { NewPhases, type Phase } from './stages.ts';
 
 /** Phases under a name, to choose for a new stage. */
 export const ProjectPipeline = z.strictObject({
-  phases: z.array(NewPhase).min(1, 'has no phases').max(20, 'has more than 20 phases'),
+  phases: NewPhases.min(1, 'has no phases'),
+  /** How its stages are finished. Left out: as the project says. */
+  finish: FinishWay.optional(),
 });
 export type ProjectPipeline = z.infer<typeof ProjectPipeline>;
+
+const MOST_PIPELINES = 50;
+
+const isSameName = (one: string, other: string): boolean => one.trim().toLowerCase() === other.trim().toLowerCase();
+
+/** The pipelines of a project by their names, which differ whatever their case. */
+export const ProjectPipelines = z
+  .record(
+    z
+      .string()
+      .min(1, 'is empty')
+      .max(100, 'is longer than 100 characters')
+      .refine((name) => name.trim() === name, 'must not begin or end with a space'),
+    ProjectPipeline,
+  )
+  .superRefine((pipelines, context) => {
+    const names = Object.keys(pipelines);
+    if (names.length > MOST_PIPELINES)
+      context.addIssue({ code: 'custom', message: `has more than ${MOST_PIPELINES} pipelines` });
+    for (const [index, name] of names.entries()) {
+      const first = names.findIndex((other) => isSameName(other, name));
+      if (first < index)
+        context.addIssue({ code: 'custom', path: [name], message: `has the same name as "${names[first]}"` });
+    }
+  });
+export type ProjectPipelines = z.infer<typeof ProjectPipelines>;
+
+/** Where a pipeline comes from: `callboard.yaml`, the settings of the project, or Callboard itself. */
+export type PipelineOrigin = 'file' | 'project' | 'built-in';
 
 export interface NamedPipeline {
   name: string;
   /** What it is for, in a few words. */
   about: string;
   phases: Phase[];
+  /** How its stages are finished; null: as the project says. */
+  finish: FinishWay | null;
+  origin: PipelineOrigin;
 }
 
 const phase = (name: string, prompt: string, gate: Phase['gate'] = 'none'): Phase => ({
@@ -55,31 +90,40 @@ const FINALIZE = phase(
 
 /** The pipelines that every project has. */
 export const BUILT_IN_PIPELINES: readonly NamedPipeline[] = [
-  { name: 'Just do it', about: 'The prompt alone', phases: [] },
-  { name: 'Plan, build, verify', about: 'You accept the plan', phases: [PLAN, BUILD, VERIFY] },
-  {
-    name: 'Design, build, review, finalize',
-    about: 'You accept the design and the review',
-    phases: [DESIGN, BUILD, REVIEW, FINALIZE],
-  },
-  {
-    name: 'Epic: design, build, refinement, finalize',
-    about: 'You accept the design, the build and the refinement',
-    phases: [DESIGN, { ...BUILD, gate: 'human' }, REFINEMENT, FINALIZE],
-  },
+  builtIn('Just do it', 'The prompt alone', []),
+  builtIn('Plan, build, verify', 'You accept the plan', [PLAN, BUILD, VERIFY]),
+  builtIn('Design, build, review, finalize', 'You accept the design and the review', [DESIGN, BUILD, REVIEW, FINALIZE]),
+  builtIn('Epic: design, build, refinement, finalize', 'You accept the design, the build and the refinement', [
+    DESIGN,
+    { ...BUILD, gate: 'human' },
+    REFINEMENT,
+    FINALIZE,
+  ]),
 ];
 
-/** Returns the pipelines of a project: its own first. One of its own stands in the place of a built-in one of its name. */
-export function pipelinesOf(own: Readonly<Record<string, ProjectPipeline>>): NamedPipeline[] {
-  const mine = Object.entries(own).map(([name, { phases }]) => ({ name, about: '', phases }));
-  return [...mine, ...BUILT_IN_PIPELINES.filter(({ name }) => !mine.some((other) => isSameName(other.name, name)))];
+function builtIn(name: string, about: string, phases: Phase[]): NamedPipeline {
+  return { name, about, phases, finish: null, origin: 'built-in' };
 }
 
-/** Returns the pipeline with this name, whatever its case; null if there is none. */
-export const findPipeline = (pipelines: readonly NamedPipeline[], name: string): NamedPipeline | null =>
-  pipelines.find((one) => isSameName(one.name, name)) ?? null;
+/**
+ * Returns the pipelines of a project: those of `callboard.yaml`, its own, the built-in ones. One of them stands in the place of all
+ * of its name that come later.
+ */
+export function pipelinesOf({ file, own }: Record<'file' | 'own', ProjectPipelines>): NamedPipeline[] {
+  const all = [...named(file, 'file'), ...named(own, 'project'), ...BUILT_IN_PIPELINES];
+  return all.filter((one, index) => all.findIndex((other) => isSameName(other.name, one.name)) === index);
+}
 
-const isSameName = (one: string, other: string): boolean => one.trim().toLowerCase() === other.trim().toLowerCase();
+const named = (pipelines: ProjectPipelines, origin: PipelineOrigin): NamedPipeline[] =>
+  Object.entries(pipelines).map(([name, { phases, finish }]) => ({
+    ...{ name, phases, origin },
+    about: '',
+    finish: finish ?? null,
+  }));
+
+/** Returns the pipeline with this name, whatever its case; null if there is none. */
+export const findPipeline = <T extends Pick<NamedPipeline, 'name'>>(pipelines: readonly T[], name: string): T | null =>
+  pipelines.find((one) => isSameName(one.name, name)) ?? null;
 
 /** Returns the commands that a pipeline runs, with the phase that each belongs to. */
 export const commandsOf = ({ phases }: Pick<ProjectPipeline, 'phases'>): { name: string; command: string }[] =>

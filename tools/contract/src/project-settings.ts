@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ProjectPipeline } from './project-pipelines.ts';
+import { findPipeline, ProjectPipeline, ProjectPipelines } from './project-pipelines.ts';
+import { FinishWay } from './pull-requests.ts';
 import { Effort, PermissionMode } from './sessions.ts';
 
 /**
@@ -47,10 +48,6 @@ export const CacheFolder = z
 
 const Revision = z.string().trim().min(1, 'is empty').max(200, 'is longer than 200 characters');
 
-/** What a pipeline does when its last phase is finished. */
-export const FinishSetting = z.enum(['none', 'merge', 'pull-request']);
-export type FinishSetting = z.infer<typeof FinishSetting>;
-
 const stageDefaults = {
   model: z.string().trim().min(1).max(200).nullable().optional(),
   effort: Effort.nullable().optional(),
@@ -73,8 +70,9 @@ const keys = {
   /** Folders in the home folder that commands in the sandbox may write, beside those of package managers. */
   caches: z.array(CacheFolder).max(50),
   defaults: StageDefaults,
-  pipelines: z.record(z.string().min(1).max(100), ProjectPipeline),
-  finish: FinishSetting,
+  pipelines: ProjectPipelines,
+  /** How stages are finished unless they or their pipeline say otherwise. */
+  finish: FinishWay,
 };
 
 /** All keys, each optional: a change of the settings. */
@@ -109,7 +107,7 @@ export const workspaceSettings = {
   caches: z.array(z.string()).default([]),
   defaults: StageDefaults.default({}),
   pipelines: z.record(z.string(), ProjectPipeline).default({}),
-  finish: FinishSetting.default('none'),
+  finish: FinishWay.default('none'),
 };
 export const WorkspaceSettings = z.object(workspaceSettings);
 export type WorkspaceSettings = z.infer<typeof WorkspaceSettings>;
@@ -132,12 +130,19 @@ export const ProjectFile = z.object({
 });
 export type ProjectFile = z.infer<typeof ProjectFile>;
 
-/** Returns the settings in force: those of the file win, key by key; the mode is a person's alone. */
+/**
+ * Returns the settings in force: those of the file win, key by key, and among the pipelines name by name; the mode is a person's
+ * alone.
+ */
 export function mergedSettings(own: WorkspaceSettings, file: WorkspacePatch): WorkspaceSettings {
   const said = Object.fromEntries(Object.entries(file).filter(([, value]) => value !== undefined));
+  const ofFile = file.pipelines ?? {};
+  const names = Object.keys(ofFile).map((name) => ({ name }));
+  const ofPerson = Object.entries(own.pipelines).filter(([name]) => findPipeline(names, name) === null);
   return WorkspaceSettings.parse({
     ...own,
     ...said,
+    pipelines: { ...Object.fromEntries(ofPerson), ...ofFile },
     defaults: { ...own.defaults, ...file.defaults, mode: own.defaults.mode ?? null },
   });
 }

@@ -37,7 +37,20 @@ export const Phase = z.strictObject({
 export type Phase = z.infer<typeof Phase>;
 
 /** A phase as it is given: its prompt is a template (`{{stage.title}}`, for example). */
-export const NewPhase = Phase.extend({ prompt: Template });
+const NewPhase = Phase.extend({ prompt: Template });
+export const NewPhases = z.array(NewPhase).max(20, 'has more than 20 phases');
+
+const PipelineName = z.string().trim().min(1, 'is empty').max(100, 'is longer than 100 characters');
+
+/** Phases, or the name of a pipeline of the project, whatever its case. */
+const ChosenPipeline = z.union([PipelineName, NewPhases], {
+  error: ({ input, errors }) => {
+    const [problem] = errors[typeof input === 'string' ? 0 : 1] ?? [];
+    if (problem === undefined || (typeof input !== 'string' && !Array.isArray(input)))
+      return 'is a list of phases, or the name of a pipeline';
+    return `${z.core.toDotPath(problem.path)} ${problem.message}`.trim();
+  },
+});
 
 /** A unit of work, shown as a card. These are its stored fields; `column` is derived from them and its session. */
 export const Stage = z.object({
@@ -125,7 +138,8 @@ export const NewStage = z.strictObject({
   sandbox: z.boolean().nullable().optional(),
   autoStart: z.boolean().optional(),
   held: z.boolean().optional(),
-  pipeline: z.array(NewPhase).max(20, 'has more than 20 phases').optional(),
+  pipeline: ChosenPipeline.optional(),
+  /** Left out with the name of a pipeline: as that says. Null: as the project says. */
   finish: FinishWay.nullable().optional(),
 });
 export type NewStage = z.infer<typeof NewStage>;

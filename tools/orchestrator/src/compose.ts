@@ -243,7 +243,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   life.onStop('write watch', writes.stop);
   const receipts = createReceipts({ store });
   const completion = await completeStages(context, { ...parts, receipts });
-  const stages = createStages({ store, worktrees, defaultsOf: parts.stageSettings.defaultsOf });
+  const stages = createStages({ store, worktrees, settingsOf: parts.stageSettings.ofProject });
   const checks = await runChecks(context, parts);
   const pullRequests = await composePullRequests(context, { ...parts, messages, completion, receipts });
   return {

@@ -21,15 +21,17 @@ export function fileItems({ setup, cleanup, devServers, caches, pipelines, finis
     ...Object.entries(devServers ?? {}).map(([name, { command }]) =>
       item('command', `The dev server “${name}”, which people start.`, command),
     ),
-    ...Object.entries(pipelines ?? {}).flatMap(([pipeline, steps]) =>
-      commandsOf(steps).map(({ name, command }) => item('command', `Checks “${name}” of “${pipeline}”.`, command)),
-    ),
+    ...Object.entries(pipelines ?? {}).flatMap(([pipeline, steps]) => [
+      ...commandsOf(steps).map(({ name, command }) => item('command', `Checks “${name}” of “${pipeline}”.`, command)),
+      ...finishItem(`Stages of “${pipeline}” finish by themselves when their last phase is over.`, steps.finish),
+    ]),
     ...(caches ?? []).map((path) => item('directory', 'A folder that commands in the sandbox may write.', path)),
-    ...(finish === undefined || finish === 'none'
-      ? []
-      : [item('other', 'Stages finish by themselves when their last phase is over.', finish)]),
+    ...finishItem('Stages finish by themselves when their last phase is over.', finish),
   ];
 }
+
+const finishItem = (text: string, finish: WorkspaceFile['finish']): FileItem[] =>
+  finish === undefined || finish === 'none' ? [] : [item('other', text, finish)];
 
 /** Identifies an item in what a person agreed to. */
 export const itemKey = ({ text, value }: Pick<FileItem, 'text' | 'value'>): string => `${text}\n${value}`;

@@ -36,6 +36,45 @@ finish: merge
   });
 });
 
+it('reads pipelines, with checks in short and in long form', () => {
+  const text = `
+pipelines:
+  Tested:
+    finish: merge
+    phases:
+      - { name: Plan, prompt: "{{stage.prompt}}", gate: human }
+      - name: Build
+        prompt: Build it.
+        conversation: fresh
+        gate: { check: npm test }
+      - name: Verify
+        prompt: Verify it.
+        gate: { check: { command: npm run lint, timeLimit: 2m, attempts: 1 } }
+`;
+  const usual = { conversation: 'same' };
+  expect(parseFile(text)).toEqual({
+    problems: [],
+    settings: {
+      pipelines: {
+        Tested: {
+          finish: 'merge',
+          phases: [
+            { ...usual, name: 'Plan', prompt: '{{stage.prompt}}', gate: 'human' },
+            {
+              ...{ name: 'Build', prompt: 'Build it.', conversation: 'fresh' },
+              gate: { check: { command: 'npm test', timeLimit: 600, attempts: 3 } },
+            },
+            {
+              ...{ ...usual, name: 'Verify', prompt: 'Verify it.' },
+              gate: { check: { command: 'npm run lint', timeLimit: 120, attempts: 1 } },
+            },
+          ],
+        },
+      },
+    },
+  });
+});
+
 it.each([
   ['', {}],
   ['# only words\n', {}],
@@ -50,6 +89,31 @@ it.each([
   ['setup:\n  command: npm ci\n  limit: 3\n', ['3 setup.limit: There is no such key.']],
   ['setup:\n  comand: x\n', ['2 setup.comand: There is no such key.', '1 setup.command: It is missing.']],
   ['finish: soon\n', ['1 finish: It must be one of none, merge, pull-request.']],
+  ['pipelines:\n  A:\n    phases: []\n', ['3 pipelines.A.phases: It has no phases.']],
+  [
+    'pipelines:\n  A:\n    finish: soon\n    phases: [{ name: a, prompt: b }]\n',
+    [expect.stringMatching(/^3 pipelines\.A\.finish: It must be one of none/)],
+  ],
+  [
+    'pipelines:\n  A: { phases: [{ name: a, prompt: b }] }\n  a: { phases: [{ name: a, prompt: b }] }\n',
+    ['3 pipelines.a: It has the same name as "A".'],
+  ],
+  [
+    'pipelines:\n  A:\n    phases:\n      - name: a\n        prompt: See {{stage.titel}}\n',
+    [
+      expect.stringMatching(
+        /^5 pipelines\.A\.phases\.0\.prompt: It has \{\{stage\.titel\}\} in line 1, which is no name/,
+      ),
+    ],
+  ],
+  [
+    'pipelines:\n  A:\n    phases:\n      - name: a\n        prompt: b\n        gate: { check: { command: "" } }\n',
+    ['6 pipelines.A.phases.0.gate.check.command: It is empty.'],
+  ],
+  [
+    'pipelines:\n  A:\n    phases:\n      - name: a\n        prompt: b\n        gate: { check: { command: x, timeLimit: soon } }\n',
+    ['6 pipelines.A.phases.0.gate: Check.timeLimit is not a number.'],
+  ],
   ['fetch: often\n', ['1 fetch: It must be true or false.']],
   ['setup:\n  command: ""\n', ['2 setup.command: It is empty.']],
   [
@@ -89,6 +153,10 @@ it('never throws, and names a line of the file', () => {
             fc.anything({ maxDepth: 1 }),
           ),
           caches: fc.anything({ maxDepth: 2 }),
+          pipelines: fc.dictionary(
+            fc.constantFrom('Tested', 'tested', ' a', '', '__proto__'),
+            fc.record({ phases: fc.anything({ maxDepth: 3 }), finish: fc.anything({ maxDepth: 0 }) }),
+          ),
         },
         { requiredKeys: [] },
       )

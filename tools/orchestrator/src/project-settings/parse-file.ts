@@ -54,19 +54,29 @@ function readDocument(text: string, lineCounter: LineCounter): { document: Docum
   }
 }
 
-/** Allows `setup: npm ci` for `setup: { command: npm ci }`, and `10m` for 600. */
-function withLongForms(value: unknown): unknown {
+/** Allows `setup: npm ci` for `setup: { command: npm ci }`, and `10m` for 600; likewise for dev servers and for checks. */
+const withLongForms = (value: unknown): unknown =>
+  changed(value, {
+    setup: longForm,
+    cleanup: longForm,
+    devServers: (servers) => eachOf(servers, longForm),
+    pipelines: (pipelines) => eachOf(pipelines, (pipeline) => changed(pipeline, { phases: withLongChecks })),
+  });
+
+const withLongChecks = (phases: unknown): unknown =>
+  Array.isArray(phases)
+    ? phases.map((phase: unknown) => changed(phase, { gate: (gate) => changed(gate, { check: longForm }) }))
+    : phases;
+
+/** Returns the keys with these values changed, as far as they are there. */
+function changed(value: unknown, changes: Readonly<Record<string, (value: unknown) => unknown>>): unknown {
   if (!isRecord(value)) return value;
-  const { setup, cleanup, devServers } = value;
-  return {
-    ...value,
-    ...('setup' in value && { setup: longForm(setup) }),
-    ...('cleanup' in value && { cleanup: longForm(cleanup) }),
-    ...(isRecord(devServers) && {
-      devServers: Object.fromEntries(Object.entries(devServers).map(([name, server]) => [name, longForm(server)])),
-    }),
-  };
+  const now = Object.entries(value).map(([key, own]) => [key, Object.hasOwn(changes, key) ? changes[key]?.(own) : own]);
+  return Object.fromEntries(now);
 }
+
+const eachOf = (value: unknown, change: (value: unknown) => unknown): unknown =>
+  isRecord(value) ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, change(one)])) : value;
 
 function longForm(value: unknown): unknown {
   if (typeof value === 'string') return { command: value };

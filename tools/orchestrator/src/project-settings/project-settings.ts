@@ -1,11 +1,12 @@
 import {
   mergedSettings,
+  type NamedPipeline,
   type Project,
   type ProjectFile,
   type ProjectId,
+  pipelinesOf,
   type SettingsProblem,
   type Stage,
-  type StageDefaults,
   type StageId,
   WORKSPACE_KEYS,
   type WorkspaceKey,
@@ -28,6 +29,8 @@ export interface EffectiveSettings {
   problems: SettingsProblem[];
   /** Whether people agreed to everything that the file would run. */
   isAgreed: boolean;
+  /** All pipelines to choose from, those of the file first. */
+  pipelines: NamedPipeline[];
 }
 
 /** What a repository's file says, and what of that needs a person's agreement. */
@@ -49,8 +52,6 @@ export interface StageSettings {
    * @throws Rejection `settings_invalid`, `settings_not_agreed`
    */
   requireUsable(stageId: StageId, key?: WorkspaceKey): Promise<WorkspaceSettings>;
-  /** What new stages of a project begin with. @throws Rejection `unknown_project` */
-  defaultsOf(projectId: ProjectId): Promise<StageDefaults>;
   /**
    * The settings in force for a stage that is about to get its worktree; of one that a person starts without set-up, if the file
    * cannot be used, those that people made. @throws Rejection `settings_invalid`
@@ -82,6 +83,7 @@ export function createStageSettings({
       fromFile: WORKSPACE_KEYS.filter((key) => file[key] !== undefined),
       problems,
       isAgreed: fileItems(file).every((item) => agreed.includes(itemKey(item))),
+      pipelines: pipelinesOf({ file: file.pipelines ?? {}, own: project.settings.pipelines }),
     };
   }
 
@@ -93,8 +95,6 @@ export function createStageSettings({
 
   return {
     ofStage,
-    defaultsOf: async (projectId) =>
-      (await effective(await requireProject(store.read, projectId), 'HEAD')).settings.defaults,
     ofProject: async (projectId) => effective(await requireProject(store.read, projectId), 'HEAD'),
     async ofNewStage(stage) {
       const { settings, problems } = await effective(await requireProject(store.read, stage.projectId), 'HEAD');

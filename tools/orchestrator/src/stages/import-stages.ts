@@ -1,12 +1,12 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type Phase, type Project, type ProjectId, type Stage, StageId } from '@callboard/contract';
+import { type NamedPipeline, type Project, type ProjectId, type Stage, StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { expandHome } from '../lib/expand-home.ts';
 import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { findPhases, type PipelineSource } from './find-phases.ts';
+import { type PipelineSource, requirePipeline } from './find-pipeline.ts';
 import { parseStageFile, type StageFile } from './stage-file.ts';
 
 /** Unknown keys in a file's frontmatter. */
@@ -42,13 +42,13 @@ export function createStageImports({ store, worktrees, home, settingsOf }: Impor
       const project = await requireProject(store.read, projectId);
       const files = await readStageFiles(resolve(project.path, expandHome(path, home)));
       await requireStartPoints({ store, worktrees }, project, files);
-      const phases = await phasesOf(files, () => settingsOf(projectId));
+      const pipelines = await pipelinesNamedIn(files, () => settingsOf(projectId));
       return store.transact(async (tx) => {
         const known = new Map((await tx.stages.list()).map((stage) => [stage.id, stage]));
         requireSound(project, files, known);
         let created = 0;
         for (const file of files)
-          if (await save(tx, project, { file, phases: phases.get(file) }, known.get(file.id))) created += 1;
+          if (await save(tx, project, { file, pipeline: pipelines.get(file) }, known.get(file.id))) created += 1;
         const ignored = files
           .filter(({ unknownKeys }) => unknownKeys.length > 0)
           .map((file) => ({ file: file.path, keys: file.unknownKeys }));
@@ -77,23 +77,26 @@ async function requireStartPoints(
   if (problems.length > 0) throw failed(problems);
 }
 
-/** Returns the phases of the pipelines that the files name. */
-async function phasesOf(
+/** Returns the pipelines that the files name. */
+async function pipelinesNamedIn(
   files: readonly StageFile[],
   settings: () => Promise<PipelineSource>,
-): Promise<ReadonlyMap<StageFile, Phase[]>> {
-  const named = files.filter(({ pipeline }) => pipeline !== undefined);
-  if (named.length === 0) return new Map();
+): Promise<ReadonlyMap<StageFile, NamedPipeline>> {
+  const found = new Map<StageFile, NamedPipeline>();
+  if (files.every(({ pipeline }) => pipeline === undefined)) return found;
   const source = await settings();
   const problems: string[] = [];
-  const found = named.flatMap((file): [StageFile, Phase[]][] => {
-    const phases = findPhases(source, file.pipeline ?? '');
-    if (typeof phases !== 'string') return [[file, phases]];
-    problems.push(`${file.path}: pipeline: ${phases}`);
-    return [];
-  });
+  for (const file of files) {
+    if (file.pipeline === undefined) continue;
+    try {
+      found.set(file, requirePipeline(source, file.pipeline));
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      problems.push(`${file.path}: pipeline: ${error.message}`);
+    }
+  }
   if (problems.length > 0) throw failed(problems);
-  return new Map(found);
+  return found;
 }
 
 async function readStageFiles(path: string): Promise<StageFile[]> {
@@ -177,7 +180,7 @@ function findCycle(files: readonly StageFile[], known: ReadonlyMap<string, Stage
 async function save(
   tx: Tx,
   project: Project,
-  { file, phases }: { file: StageFile; phases: Phase[] | undefined },
+  { file, pipeline }: { file: StageFile; pipeline: NamedPipeline | undefined },
   before: Stage | undefined,
 ): Promise<boolean> {
   const fields = {
@@ -191,9 +194,9 @@ async function save(
     base: file.base ?? before?.base ?? null,
     branch: file.branch ?? before?.branch ?? null,
     group: file.group ?? before?.group ?? null,
-    finish: file.finish ?? before?.finish ?? null,
+    finish: file.finish === undefined ? (pipeline?.finish ?? before?.finish ?? null) : file.finish,
     autoStart: file.autoStart ?? before?.autoStart ?? false,
-    pipeline: phases ?? before?.pipeline ?? [],
+    pipeline: pipeline?.phases ?? before?.pipeline ?? [],
     source: file.path,
     updatedAt: tx.now,
   };

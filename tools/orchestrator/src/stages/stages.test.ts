@@ -1,14 +1,28 @@
-import { ProjectId } from '@callboard/contract';
+import { ProjectId, ProjectPipelines, pipelinesOf, type Stage } from '@callboard/contract';
 import { expect, it } from 'vitest';
+import { busyTestSession, turnEnded } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
 import { createDraftFiles } from '../messages/draft-files.ts';
+import type { Store } from '../store/store.ts';
 import { createStages } from './stages.ts';
+
+const projectId = ProjectId.parse(sampleProject().id);
+const gate = { check: { command: 'npm test' } };
+const tested = { phases: [{ name: 'Build', prompt: '{{stage.prompt}}', gate }], finish: 'merge' };
+
+const stagesIn = (store: Store) =>
+  createStages({
+    ...{ store, worktrees: { requireStartPoint: async () => undefined } },
+    settingsOf: async () => ({
+      ...{ settings: { defaults: {} }, problems: [], isAgreed: true },
+      pipelines: pipelinesOf({ file: {}, own: ProjectPipelines.parse({ Tested: tested }) }),
+    }),
+  });
 
 it('keeps each dependency once, in the given order', async () => {
   const { store, addStage } = await openTestStore();
   const [a, b] = [await addStage(), await addStage()];
-  const stages = createStages({ store, worktrees: { requireStartPoint: async () => undefined } });
-  const projectId = ProjectId.parse(sampleProject().id);
+  const stages = stagesIn(store);
   const made = await stages.create({ projectId, title: 'T', prompt: 'P', dependsOn: [b, a, b] });
   expect(made.dependsOn).toEqual([b, a]);
   expect((await stages.update(made.id, { dependsOn: [a, a] })).dependsOn).toEqual([a]);
@@ -19,8 +33,7 @@ const file = (name: string) => ({ name, mediaType: 'text/plain', dataBase64: Buf
 
 async function stageWithFiles(...names: string[]) {
   const { store, file: database } = await openTestStore();
-  const stages = createStages({ store, worktrees: { requireStartPoint: async () => undefined } });
-  const projectId = ProjectId.parse(sampleProject().id);
+  const stages = stagesIn(store);
   const create = (attachments: ReturnType<typeof file>[]) =>
     stages.create({ projectId, title: 'T', prompt: 'P', attachments });
   return { store, stages, database, create, stage: await create(names.map(file)) };
@@ -59,4 +72,50 @@ it('keeps the files of the first message when old draft files are deleted, and d
   expect(await stages.attachment(stage.id, kept?.fileId ?? '')).toEqual(file('a.txt'));
   await stages.remove(stage.id);
   expect(await store.read.attachments.find(stage.id, kept?.fileId ?? '')).toBeNull();
+});
+
+it('takes a copy of the pipeline that is named, and its way to finish unless another one is given', async () => {
+  const { store } = await openTestStore();
+  const stages = stagesIn(store);
+  const create = (fields: object) => stages.create({ projectId, title: 'T', prompt: 'P', ...fields });
+  const phases = [{ name: 'Build', gate: { check: { command: 'npm test', attempts: 3 } } }];
+  expect(await create({ pipeline: 'tested' })).toMatchObject({ pipeline: phases, finish: 'merge' });
+  expect(await create({ pipeline: 'Tested', finish: 'none' })).toMatchObject({ finish: 'none' });
+  expect(await create({ pipeline: 'Tested', finish: null })).toMatchObject({ finish: null });
+  const stage = await create({ pipeline: 'Plan, build, verify' });
+  expect([stage.pipeline.map(({ name }) => name), stage.finish]).toEqual([['Plan', 'Build', 'Verify'], null]);
+  await expect(create({ pipeline: 'Tset' })).rejects.toMatchObject({ code: 'unknown_pipeline' });
+  expect(await stages.update(stage.id, { pipeline: 'Tested' })).toMatchObject({ pipeline: phases, finish: 'merge' });
+  // One that says nothing about it changes nothing about it.
+  expect(await stages.update(stage.id, { pipeline: 'Just do it' })).toMatchObject({ pipeline: [], finish: 'merge' });
+});
+
+it('keeps the phases that have begun, but for the gate of the current one', async () => {
+  const phase = (name: string) => ({ name, prompt: `${name} it.` });
+  const [design, build, finish] = [phase('Design'), phase('Build'), phase('Finish')];
+  const { store, stageId, tell, record } = await busyTestSession({ pipeline: [design, build, finish] });
+  const stages = stagesIn(store);
+  const change = (pipeline: object[]) => stages.update(stageId, { pipeline: pipeline as Stage['pipeline'] });
+  await tell(turnEnded());
+  expect(await record()).toMatchObject({ phaseIndex: 1 });
+  const refused = { code: 'stage_running', message: expect.stringContaining('has begun') };
+  for (const wrong of [
+    [],
+    [design],
+    [build, design],
+    [{ ...design, gate }, build],
+    [design, { ...build, prompt: 'X' }],
+  ])
+    await expect(change(wrong)).rejects.toMatchObject(refused);
+  await expect(stages.update(stageId, { pipeline: 'Tested' })).rejects.toMatchObject(refused);
+  const { pipeline } = await change([design, { ...build, gate }, { ...finish, prompt: 'Other.' }, phase('More')]);
+  expect(pipeline).toMatchObject([{}, { gate }, { prompt: 'Other.' }, { name: 'More' }]);
+  expect(await change([design, build])).toMatchObject({ pipeline: [{}, { gate: 'none' }] });
+});
+
+it('adds no phases to a stage that was started without any', async () => {
+  const { store, stageId } = await busyTestSession();
+  await expect(stagesIn(store).update(stageId, { pipeline: 'Tested' })).rejects.toMatchObject({
+    message: `${stageId} was started without phases. Send it a message instead.`,
+  });
 });

@@ -1,6 +1,7 @@
 import {
   type Attachment,
   isChecking,
+  type NamedPipeline,
   type NewStage,
   Phase,
   type ProjectId,
@@ -16,17 +17,20 @@ import { Rejection } from '../lib/errors.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
+import { requireBegunKept } from './begun-phases.ts';
+import { type PipelineSource, requirePipeline } from './find-pipeline.ts';
 
 /** Creates, changes and removes stages on behalf of people. */
 export interface Stages {
   /**
    * Creates a stage that has not been started.
-   * @throws Rejection `unknown_project`, `unknown_dependency`, `unknown_base`, `bad_branch`, `branch_taken`, `too_many_files`
+   * @throws Rejection `unknown_project`, `unknown_dependency`, `unknown_base`, `bad_branch`, `branch_taken`, `too_many_files`,
+   *   `unknown_pipeline`, `settings_not_agreed`
    */
   create(stage: NewStage): Promise<Stage>;
   /**
    * Changes fields of a stage.
-   * @throws Rejection as `create`; `unknown_stage`; `unknown_file`; `stage_running` for a field that a started stage keeps
+   * @throws Rejection as `create`; `unknown_stage`; `unknown_file`; `stage_running` for a field or a phase that a started stage keeps
    */
   update(stageId: StageId, patch: StagePatch): Promise<Stage>;
   /** Returns a file of the stage's first message. @throws Rejection `unknown_stage`, `unknown_file` */
@@ -45,8 +49,8 @@ export interface Stages {
 interface StagesParts {
   store: Store;
   worktrees: Pick<Worktrees, 'requireStartPoint'>;
-  /** What new stages of a project begin with. @throws Rejection `unknown_project` */
-  defaultsOf?: (projectId: ProjectId) => Promise<StageDefaults>;
+  /** The settings in force of new stages of a project. @throws Rejection `unknown_project` */
+  settingsOf: (projectId: ProjectId) => Promise<PipelineSource & { settings: { defaults: StageDefaults } }>;
 }
 
 /** What the first start uses and nothing changes afterwards. */
@@ -55,29 +59,25 @@ const KEPT_ONCE_STARTED = [
   ...(['permissionMode', 'effort', 'base', 'branch'] as const),
 ];
 
-export function createStages({ store, worktrees, defaultsOf = async () => ({}) }: StagesParts): Stages {
-  async function save(tx: Tx, stage: Stage): Promise<Stage> {
-    await tx.stages.update(stage);
-    await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage } });
-    return stage;
-  }
+/** The phases of a stage, and how it is finished; undefined: nobody said so. */
+interface ChosenPipeline {
+  pipeline: Phase[] | undefined;
+  finish: Stage['finish'] | undefined;
+}
 
-  async function requireStart(projectId: ProjectId, stageId: StageId | null, wanted: StagePatch): Promise<void> {
-    const { base = null, branch = null } = wanted;
-    if (base === null && branch === null) return;
-    await worktrees.requireStartPoint(await requireProject(store.read, projectId), { base, branch });
-    if (branch !== null) requireUnclaimed(await store.read.stages.list(), { projectId, stageId, branch });
-  }
-
+export function createStages({ store, worktrees, settingsOf }: StagesParts): Stages {
   return {
     async create(wanted) {
-      await requireStart(wanted.projectId, null, wanted);
-      const defaults = await defaultsOf(wanted.projectId);
+      await requireStart({ store, worktrees }, wanted, { projectId: wanted.projectId, stageId: null });
+      const source = await settingsOf(wanted.projectId);
+      const { defaults } = source.settings;
+      const { pipeline } = wanted;
+      const chosen = chosenPipeline(wanted, typeof pipeline === 'string' ? requirePipeline(source, pipeline) : null);
       return store.transact(async (tx) => {
         await requireProject(tx, wanted.projectId);
         await requireDependencies(tx, wanted.dependsOn ?? []);
         const id = await unusedId(tx);
-        const made = { ...newStage(wanted, id, tx.now), ...chosenOf(wanted, defaults) };
+        const made = { ...newStage(wanted, id, tx.now, chosen), ...chosenOf(wanted, defaults) };
         const files = planAttachments(tx, made, { keep: [], more: wanted.attachments ?? [] });
         const stage = { ...made, attachments: files.files };
         await tx.stages.insert(stage);
@@ -89,18 +89,23 @@ export function createStages({ store, worktrees, defaultsOf = async () => ({}) }
 
     async update(stageId, patch) {
       const { projectId } = await requireStage(store.read, stageId);
-      if ((await store.read.sessions.find(stageId)) === null) await requireStart(projectId, stageId, patch);
+      if ((await store.read.sessions.find(stageId)) === null)
+        await requireStart({ store, worktrees }, patch, { projectId, stageId });
+      const name = typeof patch.pipeline === 'string' ? patch.pipeline : null;
+      const chosen = chosenPipeline(patch, name === null ? null : requirePipeline(await settingsOf(projectId), name));
       return store.transact(async (tx) => {
         const stage = await requireStage(tx, stageId);
-        const { files, attachments: more, ...fields } = patch;
+        const { files, attachments: more, pipeline: _, ...own } = patch;
+        const fields = { ...own, ...chosen };
         const changes = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
         if (patch.dependsOn !== undefined) await requireNoCycle(tx, stageId, patch.dependsOn);
-        const started = (await tx.sessions.find(stageId)) !== null;
-        if (started && KEPT_ONCE_STARTED.some((field) => patch[field] !== undefined)) {
+        const session = await tx.sessions.find(stageId);
+        if (session !== null && KEPT_ONCE_STARTED.some((field) => patch[field] !== undefined)) {
           const advice =
             'Send a message instead of changing its prompt, and change mode and effort on its page. Its branch stays.';
           throw new Rejection('stage_running', `${stageId} has been started. ${advice}`);
         }
+        if (chosen.pipeline !== undefined) requireBegunKept(stage, session, chosen.pipeline);
         const dependsOn = [...new Set(patch.dependsOn ?? stage.dependsOn)];
         const attachments = await changeAttachments(tx, stage, { files, more });
         return save(tx, { ...stage, ...changes, attachments, dependsOn, updatedAt: tx.now });
@@ -135,6 +140,23 @@ export function createStages({ store, worktrees, defaultsOf = async () => ({}) }
   };
 }
 
+async function save(tx: Tx, stage: Stage): Promise<Stage> {
+  await tx.stages.update(stage);
+  await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage } });
+  return stage;
+}
+
+/** Throws unless git accepts where the stage's branch begins and what it is called, and no other stage wants that name. */
+async function requireStart(
+  { store, worktrees }: Pick<StagesParts, 'store' | 'worktrees'>,
+  { base = null, branch = null }: StagePatch,
+  { projectId, stageId }: Omit<WantedBranch, 'branch'>,
+): Promise<void> {
+  if (base === null && branch === null) return;
+  await worktrees.requireStartPoint(await requireProject(store.read, projectId), { base, branch });
+  if (branch !== null) requireUnclaimed(await store.read.stages.list(), { projectId, stageId, branch });
+}
+
 /** Stores the new files of a stage's first message; without `files` and `more` it keeps those it has. Returns all of them. */
 async function changeAttachments(
   tx: Tx,
@@ -147,6 +169,13 @@ async function changeAttachments(
   return change.files;
 }
 
+/** Returns the phases that were given or named. A named pipeline also says how the stage is finished, unless the person does. */
+function chosenPipeline({ pipeline, finish }: StagePatch, named: NamedPipeline | null): ChosenPipeline {
+  if (named !== null)
+    return { pipeline: named.phases, finish: finish === undefined ? (named.finish ?? undefined) : finish };
+  return { pipeline: Array.isArray(pipeline) ? pipeline.map((phase) => Phase.parse(phase)) : undefined, finish };
+}
+
 /** Returns what the person chose, or else the project's defaults. */
 const chosenOf = (wanted: NewStage, { mode, model, effort }: StageDefaults) => ({
   permissionMode: wanted.permissionMode ?? mode ?? 'default',
@@ -155,7 +184,7 @@ const chosenOf = (wanted: NewStage, { mode, model, effort }: StageDefaults) => (
 });
 
 /** Returns a stage that has not been started, with defaults for omitted fields. */
-const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
+const newStage = (wanted: NewStage, id: StageId, now: string, chosen: ChosenPipeline): Stage => ({
   id,
   projectId: wanted.projectId,
   title: wanted.title,
@@ -173,8 +202,8 @@ const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
   sandbox: wanted.sandbox ?? null,
   autoStart: wanted.autoStart ?? false,
   held: wanted.held ?? false,
-  pipeline: (wanted.pipeline ?? []).map((phase) => Phase.parse(phase)),
-  finish: wanted.finish ?? null,
+  pipeline: chosen.pipeline ?? [],
+  finish: chosen.finish ?? null,
   source: null,
   completedAt: null,
   merged: null,

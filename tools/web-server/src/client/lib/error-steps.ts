@@ -53,6 +53,7 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   // What a stage was given.
   unknown_dependency: own('edit-stage'),
   unknown_base: own('edit-stage'),
+  unknown_pipeline: own('edit-stage'),
   bad_branch: own('edit-stage'),
   // What the project runs in a worktree.
   unknown_command: own('refresh'),

@@ -1,10 +1,10 @@
-import { NewStage, type Phase } from '@callboard/contract';
+import { NewPhases, type Phase } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { emptyPhase, type PhaseForm, phaseFormOf, phaseOf, phaseProblem } from './phase-form.ts';
 
 const problemsOf = (...phases: PhaseForm[]): string[] => {
-  const parsed = NewStage.safeParse({ projectId: 'web', title: 'A', prompt: 'B', pipeline: phases.map(phaseOf) });
-  return (parsed.error?.issues ?? []).map(({ path, message }) => phaseProblem(phases, path.slice(1), message));
+  const parsed = NewPhases.safeParse(phases.map(phaseOf));
+  return (parsed.error?.issues ?? []).map(({ path, message }) => phaseProblem(phases, path, message));
 };
 const typed = (change: Partial<PhaseForm>): PhaseForm => ({
   ...emptyPhase(),

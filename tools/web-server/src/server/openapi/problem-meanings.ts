@@ -7,6 +7,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   no_commits: 'The repository has no commit yet, so no branch can begin in it.',
   unknown_dependency: 'A dependency does not exist, or depends on the stage itself.',
   unknown_base: 'The repository has no branch, tag or commit of the name in `base`.',
+  unknown_pipeline: 'The project has no pipeline of the name in `pipeline`; `detail` lists those that it has.',
   bad_branch: 'Git does not accept this name for a branch.',
   import_failed: 'A file is invalid; nothing was imported.',
   not_logged_in: 'There is no login, or it has ended.',

@@ -8,8 +8,17 @@ export const stageRelays = {
     bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Create a stage',
     description:
-      'It starts automatically only with `autoStart`. Its branch begins at `base` (a branch, tag or commit; by default where the main checkout is) and is called `branch` (by default `callboard/<stage-id>`); it is merged into the branch of the main checkout. `attachments` go with its first message, whenever that is sent; the body may have 25 MB, attachments included.',
-    problems: ['unknown_project', 'unknown_dependency', 'unknown_base', 'bad_branch', 'branch_taken', 'too_many_files'],
+      'It starts automatically only with `autoStart`. Its branch begins at `base` (a branch, tag or commit; by default where the main checkout is) and is called `branch` (by default `callboard/<stage-id>`); it is merged into the branch of the main checkout. `attachments` go with its first message, whenever that is sent; the body may have 25 MB, attachments included. `pipeline` is a list of phases, or the name of a pipeline: a built-in one, one of the project, or one of `callboard.yaml` in the current commit of the main checkout. The stage takes a copy of its phases, and its `finish` unless the body has one. `finish` decides for this stage; with null, or without any, that of `callboard.yaml` at the base commit decides, then that of the project.',
+    problems: [
+      'unknown_project',
+      'unknown_dependency',
+      'unknown_base',
+      'unknown_pipeline',
+      'settings_not_agreed',
+      'bad_branch',
+      'branch_taken',
+      'too_many_files',
+    ],
   },
   get_stage: { summary: 'Get a stage with its column', problems: ['unknown_stage'] },
   get_attachment: {
@@ -20,11 +29,13 @@ export const stageRelays = {
     bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Change a stage',
     description:
-      'Fields that are left out stay unchanged. With `files` or `attachments`, the stage has exactly these files: those of its own that `files` names, then the new ones. A stage that was started keeps its prompt with its files, mode, effort, base and branch.',
+      'Fields that are left out stay unchanged. With `files` or `attachments`, the stage has exactly these files: those of its own that `files` names, then the new ones. A stage that was started keeps its prompt with its files, mode, effort, base and branch, and the phases that have begun; only the gate of the current one can change.',
     problems: [
       'unknown_stage',
       'unknown_dependency',
       'unknown_base',
+      'unknown_pipeline',
+      'settings_not_agreed',
       'unknown_file',
       'too_many_files',
       'bad_branch',

@@ -6,7 +6,7 @@ import { phasesOf } from './stage-form.ts';
 
 it('names the pipeline whose phases are in the form, and none once they were changed', () => {
   const own = { Tested: { phases: [{ name: 'Build', prompt: 'Build', gate: 'none', conversation: 'same' }] } } as const;
-  const pipelines = pipelinesOf({ Tested: { phases: [...own.Tested.phases] } });
+  const pipelines = pipelinesOf({ file: {}, own: { Tested: { phases: [...own.Tested.phases] } } });
   expect(pipelines[0]?.name).toBe('Tested');
   for (const { name, phases } of pipelines) expect(pipelineName(pipelines, phasesOf(phases))).toBe(name);
   const [, second] = BUILT_IN_PIPELINES;

@@ -1,4 +1,4 @@
-import { Effort, NewStage, type Phase, type Project, StagePatch, type StageView } from '@callboard/contract';
+import { Effort, NewPhases, NewStage, type Phase, type Project, StagePatch, type StageView } from '@callboard/contract';
 import { z } from 'zod';
 import { sandboxOf, sandboxValue } from '../../../lib/isolation-words.ts';
 import { PhaseForm, phaseFormOf, phaseOf, phaseProblem } from '../../../lib/phase-form.ts';
@@ -32,6 +32,10 @@ export const StageForm = z.object({
   phases: z.array(PhaseForm),
 });
 export type StageForm = z.infer<typeof StageForm>;
+
+/** What the form sends: phases, never the name of a pipeline, so that a stage gets what was seen. */
+const SentStage = NewStage.extend({ pipeline: NewPhases });
+const SentPatch = StagePatch.extend({ pipeline: NewPhases });
 
 export type FieldErrors = Partial<Record<keyof StageForm, string>>;
 
@@ -98,7 +102,7 @@ export const phasesOf = (pipeline: readonly Phase[]): PhaseForm[] =>
 
 /** Returns the stage to send, or what is wrong with each field, in words. */
 export function readStageForm(form: StageForm): { stage: NewStage } | { errors: FieldErrors } {
-  const parsed = NewStage.safeParse({ ...fieldsOf(form), projectId: form.projectId });
+  const parsed = SentStage.safeParse({ ...fieldsOf(form), projectId: form.projectId });
   if (parsed.success) return { stage: parsed.data };
   const { title, ...errors } = errorsOf(form, parsed.error.issues);
   // Without a prompt there is no proposal for the title either; one message is enough.
@@ -108,7 +112,7 @@ export function readStageForm(form: StageForm): { stage: NewStage } | { errors: 
 /** Returns the change to send, or what is wrong. A started stage keeps what it was started with. */
 export function readStagePatch(form: StageForm, started: boolean): { patch: StagePatch } | { errors: FieldErrors } {
   const { title, priority, group, pipeline, ...rest } = fieldsOf(form);
-  const parsed = StagePatch.safeParse({ title, priority, group, pipeline, ...(started ? {} : rest) });
+  const parsed = SentPatch.safeParse({ title, priority, group, pipeline, ...(started ? {} : rest) });
   return parsed.success ? { patch: parsed.data } : { errors: errorsOf(form, parsed.error.issues) };
 }
 
