@@ -25,11 +25,15 @@ function integration(name: string): string {
   return `tools/orchestrator/test/integration/${name}.integration.test.ts`;
 }
 
+function inPages(name: string): string {
+  return fileURLToPath(new URL(`tools/web-server/src/client/test/${name}.ts`, import.meta.url));
+}
+
 /** What takes longest goes first, so that nothing long runs alone at the end: these files, then the projects in this order. */
 const LONGEST = /\/(arming-random|package|interaction|accessibility|new-kind|handshake\.integration|killed-merge)\./;
 const PROJECTS = [
   ...['durability', 'e2e', 'pages', 'integration', 'orchestrator', 'web-server', 'cli', 'scripted-model'],
-  ...['routes', 'docs', 'contract', 'runtime'],
+  ...['drawn', 'routes', 'docs', 'contract', 'runtime'],
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -54,7 +58,7 @@ export default defineConfig({
       ...['runtime', 'contract', 'web-server', 'cli', 'scripted-model'].map((name) => ({
         test: {
           ...{ name, root: `tools/${name}`, isolate: false, ...patience },
-          exclude: [...configDefaults.exclude, '**/*.page.test.tsx'],
+          exclude: [...configDefaults.exclude, '**/*.{page,drawn}.test.tsx'],
         },
       })),
       {
@@ -63,14 +67,17 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, 'test/integration/**'],
         },
       },
-      {
-        // Whole routes of the page in jsdom. Each file has its own process: React and jsdom keep what they find at import.
+      // Whole routes of the page in jsdom. A file that replaces a module, to count what is drawn, has its own process.
+      ...[
+        { name: 'routes', isolate: false, include: ['src/client/**/*.page.test.tsx'] },
+        { name: 'drawn', isolate: true, include: ['src/client/**/*.drawn.test.tsx'] },
+      ].map((project) => ({
         test: {
-          ...{ name: 'routes', root: 'tools/web-server', environment: 'jsdom', isolate: true, ...patience },
-          include: ['src/client/**/*.page.test.tsx'],
-          setupFiles: [fileURLToPath(new URL('tools/web-server/src/client/test/browser-parts.ts', import.meta.url))],
+          ...{ ...project, root: 'tools/web-server', ...patience },
+          environment: inPages('one-window'),
+          setupFiles: [inPages('clean-window')],
         },
-      },
+      })),
       { test: { name: 'docs', root: 'scripts', isolate: false } },
       { test: { name: 'durability', root: '.', isolate: false, ...inBrowser, include: DURABILITY } },
       // Other tests on the real CLI or in Chromium may be tried a second time, and `npm test` names those that were (decision 077).

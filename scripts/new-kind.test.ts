@@ -81,7 +81,7 @@ it('adds a kind of request with the three files of the guide, one of them its te
     'web-server/tsconfig.server.json',
     'web-server/tsconfig.client.json',
   ])
-    await succeeds(tsc, '-p', `tools/${project}`);
+    await succeeds(tsc, '--checkers', '1', '-p', `tools/${project}`);
 
   const tests = ['src/kinds/branch.test.ts', 'src/kinds/registry.test.ts'];
   await succeeds(process.execPath, join(modules, 'vitest/vitest.mjs'), 'run', '--root', 'tools/orchestrator', ...tests);

@@ -1,6 +1,3 @@
-import { configure } from '@testing-library/react';
-import { WAIT_MS } from '../../../../../test-support/until.ts';
-
 /** What jsdom lacks and the page needs. Everything that depends on layout answers as for a page of 1280 x 800. */
 const realFetch = globalThis.fetch;
 // The page's own requests have no origin, which Node's `fetch` demands.
@@ -60,5 +57,4 @@ Document.prototype.createElement = function (this: Document, name: string, optio
   return element;
 };
 
-// As long as every wait of the other tests, and without the whole page in the error.
-configure({ asyncUtilTimeout: WAIT_MS, getElementError: (message) => new Error(message ?? 'Not found') });
+export {};
