@@ -13,8 +13,8 @@ export const PhaseForm = z.object({
   command: z.string().default(''),
   minutes: z.string().default('10'),
   attempts: z.string().default('3'),
-  /** Not in the form, and kept. */
-  message: z.string().optional(),
+  /** What goes to Claude after a failure; empty: Callboard's own words. */
+  message: z.string().default(''),
   isFresh: z.boolean().default(false),
 });
 export type PhaseForm = z.infer<typeof PhaseForm>;
@@ -22,7 +22,7 @@ export type PhaseForm = z.infer<typeof PhaseForm>;
 /** A phase as it is added to a form. */
 export const emptyPhase = (): PhaseForm => ({
   ...{ key: crypto.randomUUID(), name: '', prompt: '', permissionMode: '', gate: 'human' },
-  ...{ command: '', minutes: '10', attempts: '3', isFresh: false },
+  ...{ command: '', minutes: '10', attempts: '3', message: '', isFresh: false },
 });
 
 export function phaseFormOf({ name, prompt, permissionMode, gate, conversation }: Phase, key: string): PhaseForm {
@@ -32,7 +32,7 @@ export function phaseFormOf({ name, prompt, permissionMode, gate, conversation }
   if (check === null) return { ...emptyPhase(), ...own, gate: gate === 'human' ? 'human' : 'none' };
   const { command, timeLimit, attempts, message } = check;
   const limits = { command, minutes: String(Number((timeLimit / 60).toFixed(2))), attempts: String(attempts) };
-  return { ...own, gate: 'check', ...limits, ...(message !== undefined && { message }) };
+  return { ...own, gate: 'check', ...limits, message: message ?? '' };
 }
 
 /** Returns the phase to send. It is checked by its schema: what was typed may be no number. */
@@ -47,7 +47,7 @@ export const phaseOf = (form: PhaseForm): Phase => ({
 function gateOf({ gate, command, minutes, attempts, message }: PhaseForm): Gate {
   if (gate !== 'check') return gate;
   const timeLimit = Math.round(numberOf(minutes) * 60);
-  return { check: { command, timeLimit, attempts: numberOf(attempts), ...(message !== undefined && { message }) } };
+  return { check: { command, timeLimit, attempts: numberOf(attempts), ...(message.trim() !== '' && { message }) } };
 }
 
 const numberOf = (typed: string): number => (typed.trim() === '' ? Number.NaN : Number(typed.replace(',', '.')));
@@ -58,6 +58,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   command: 'command of the check',
   timeLimit: 'time limit of the check',
   attempts: 'number of attempts',
+  message: 'message after a failure',
 };
 
 /** Says what is wrong with a phase. @param path from the index of the phase on, as the schema tells it */

@@ -1,16 +1,17 @@
-import { TEMPLATE_NAMES } from '@callboard/contract';
-import { ActionIcon, Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from '@tabler/icons-react';
 import { MODE_OPTIONS } from '../lib/permission-modes.ts';
 import { emptyPhase, type PhaseForm } from '../lib/phase-form.ts';
+import { GateFields } from './gate-fields.tsx';
 import css from './phases-editor.module.css';
+import { TemplateField, TemplateNames } from './template-field.tsx';
 
 interface PhasesEditorProps {
   phases: readonly PhaseForm[];
   change: (phases: PhaseForm[]) => void;
   /** What is wrong, as a sentence. */
   error?: string | undefined;
-  /** How many phases have begun: those stay as they are. */
+  /** How many phases have begun: those stay as they are, but for the gate of the last one of them. */
   started?: number;
   /** What stands above the phases. */
   about: string;
@@ -30,27 +31,28 @@ export function PhasesEditor({ phases, change, error, started = 0, about }: Phas
       <legend>Phases</legend>
       <p className={css.about}>{about}</p>
       {phases.map((phase, index) => (
-        <fieldset key={phase.key} className={css.phase} disabled={index < started}>
+        <fieldset key={phase.key} className={css.phase}>
           <legend className="visually-hidden">Phase {index + 1}</legend>
-          <PhaseHead {...{ phases, phase, index, started, move }} change={changeOne} remove={remove} />
-          <Textarea
-            label="Prompt"
-            aria-label={`Prompt of phase ${index + 1}`}
-            autosize
-            minRows={2}
-            maxRows={8}
-            value={phase.prompt}
-            onChange={(event) => changeOne(index, { prompt: event.currentTarget.value })}
-          />
-          {index > 0 && (
-            <Checkbox
-              label="In a new conversation"
-              description="Claude then knows of the phases before it only what the prompt says"
-              checked={phase.isFresh}
-              onChange={(event) => changeOne(index, { isFresh: event.currentTarget.checked })}
+          <fieldset className={css.part} disabled={index < started}>
+            <PhaseHead {...{ phases, phase, index, started, move }} change={changeOne} remove={remove} />
+            <TemplateField
+              label="Prompt"
+              name={`Prompt of phase ${index + 1}`}
+              value={phase.prompt}
+              change={(prompt) => changeOne(index, { prompt })}
             />
-          )}
-          <GateFields phase={phase} index={index} isLast={index === phases.length - 1} change={changeOne} />
+            {index > 0 && (
+              <Checkbox
+                label="In a new conversation"
+                description="Claude then knows of the phases before it only what the prompt says"
+                checked={phase.isFresh}
+                onChange={(event) => changeOne(index, { isFresh: event.currentTarget.checked })}
+              />
+            )}
+          </fieldset>
+          <fieldset className={css.part} disabled={index < started - 1}>
+            <GateFields phase={phase} index={index} isLast={index === phases.length - 1} change={changeOne} />
+          </fieldset>
         </fieldset>
       ))}
       {error !== undefined && (
@@ -67,10 +69,8 @@ export function PhasesEditor({ phases, change, error, started = 0, about }: Phas
         >
           Add phase
         </Button>
-        {phases.length > 0 && (
-          <p className={css.about}>Prompts may use {TEMPLATE_NAMES.map((name) => `{{${name}}}`).join(', ')}</p>
-        )}
       </div>
+      {phases.length > 0 && <TemplateNames />}
     </fieldset>
   );
 }
@@ -118,75 +118,6 @@ function PhaseHead({ phases, phase, index, started, change, move, remove }: Phas
         />
         <PhaseButton label={`Remove phase ${index + 1}`} off={false} act={() => remove(index)} Icon={IconTrash} />
       </ActionIcon.Group>
-    </div>
-  );
-}
-
-interface GateFieldsProps {
-  phase: PhaseForm;
-  index: number;
-  isLast: boolean;
-  change: (index: number, part: Partial<PhaseForm>) => void;
-}
-
-/** What decides at the end of a phase. */
-function GateFields({ phase, index, isLast, change }: GateFieldsProps) {
-  const options = isLast
-    ? [
-        { value: 'none', label: 'You review the stage' },
-        { value: 'check', label: 'A command decides' },
-      ]
-    : [
-        { value: 'human', label: 'You start the next phase' },
-        { value: 'none', label: 'The next phase starts automatically' },
-        { value: 'check', label: 'A command decides' },
-      ];
-  const value = isLast && phase.gate === 'human' ? 'none' : phase.gate;
-  return (
-    <div className={css.gate}>
-      <NativeSelect
-        label="When it is finished"
-        aria-label={`When phase ${index + 1} is finished`}
-        data={options}
-        value={value}
-        onChange={({ currentTarget }) => {
-          const gate = currentTarget.value;
-          if (gate === 'none' || gate === 'human' || gate === 'check') change(index, { gate });
-        }}
-      />
-      {phase.gate === 'check' && (
-        <>
-          <TextInput
-            className={css.command}
-            label="Command"
-            aria-label={`Check of phase ${index + 1}`}
-            placeholder="npm test"
-            value={phase.command}
-            spellCheck={false}
-            autoCapitalize="off"
-            onChange={(event) => change(index, { command: event.currentTarget.value })}
-          />
-          <TextInput
-            className={css.number}
-            label="Minutes"
-            aria-label={`Time limit of the check of phase ${index + 1}, in minutes`}
-            inputMode="decimal"
-            value={phase.minutes}
-            onChange={(event) => change(index, { minutes: event.currentTarget.value })}
-          />
-          <TextInput
-            className={css.number}
-            label="Attempts"
-            aria-label={`Attempts of phase ${index + 1}`}
-            inputMode="numeric"
-            value={phase.attempts}
-            onChange={(event) => change(index, { attempts: event.currentTarget.value })}
-          />
-          <p className={css.about}>
-            Runs in the worktree. A failure goes back to Claude; after the last attempt you decide.
-          </p>
-        </>
-      )}
     </div>
   );
 }

@@ -6,7 +6,7 @@ interface SelectChipProps {
   /** Its accessible name. */
   label: string;
   icon?: ReactNode;
-  options: readonly { value: string; label: string }[];
+  options: readonly { value: string; label: string; disabled?: boolean }[];
   value: string;
   /** Whether the value differs from the default. */
   isSet: boolean;
@@ -23,7 +23,7 @@ export function SelectChip({ label, icon, options, value, isSet, choose }: Selec
       <IconChevronDown size={12} aria-hidden />
       <select aria-label={label} value={value} onChange={(event) => choose(event.currentTarget.value)}>
         {options.map((option) => (
-          <option key={option.value} value={option.value}>
+          <option key={option.value} value={option.value} disabled={option.disabled}>
             {option.label}
           </option>
         ))}

@@ -12,6 +12,7 @@ import { projectFormOf, readProjectForm } from '../model/project-form.ts';
 import css from './forms.module.css';
 import { GitSettingsReview } from './git-settings-review.tsx';
 import { ImportForm } from './import-form.tsx';
+import { PipelinesForm } from './pipelines-form.tsx';
 import { SandboxFields } from './sandbox-fields.tsx';
 import { WorkspaceSettingsForm } from './workspace-fields.tsx';
 
@@ -34,6 +35,7 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
       <Tabs.List mb="lg">
         <Tabs.Tab value="settings">Settings</Tabs.Tab>
         <Tabs.Tab value="worktrees">Worktrees</Tabs.Tab>
+        <Tabs.Tab value="pipelines">Pipelines</Tabs.Tab>
         <Tabs.Tab value="import">Import stages</Tabs.Tab>
         <Tabs.Tab value="rules">Rules</Tabs.Tab>
         <Tabs.Tab value="git">Git settings</Tabs.Tab>
@@ -43,6 +45,9 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
       </Tabs.Panel>
       <Tabs.Panel value="worktrees">
         <WorkspaceSettingsForm project={project} />
+      </Tabs.Panel>
+      <Tabs.Panel value="pipelines">
+        <PipelinesForm project={project} />
       </Tabs.Panel>
       <Tabs.Panel value="import">
         <ImportForm projectId={projectId} />

@@ -5,7 +5,6 @@ import {
   IconCpu,
   IconGitBranch,
   IconHierarchy,
-  IconListNumbers,
   IconPlayerPause,
   IconPlayerPlay,
   IconShieldHalf,
@@ -17,14 +16,13 @@ import { branchesQuery } from '../../../data/branches-query.ts';
 import { boardQuery, useCapabilities } from '../../../data/queries.ts';
 import { effortOptions, modelOptions } from '../../../lib/model-options.ts';
 import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
-import { emptyPhase } from '../../../lib/phase-form.ts';
 import { PRIORITIES, priorityWord } from '../../../lib/priority-words.ts';
 import { PriorityMark } from '../../../ui/priority-mark.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
-import { OWN_PHASES, pipelineName, pipelinesIn } from '../model/pipeline-choice.ts';
-import { phasesOf, type StageFormControl, stageDefaultsOf } from '../model/stage-form.ts';
+import { type StageFormControl, stageDefaultsOf } from '../model/stage-form.ts';
 import { PanelChip, SelectChip, ToggleChip } from './chip.tsx';
 import css from './chips.module.css';
+import { FinishChip, PipelineChip } from './pipeline-chips.tsx';
 import { BranchPanel, DependenciesPanel, GroupPanel } from './stage-panels.tsx';
 
 interface StageChipsProps extends StageFormControl {
@@ -81,6 +79,7 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
           {form.group === '' ? 'No group' : form.group}
         </PanelChip>
         {isOpen && <PipelineChip {...part} />}
+        <FinishChip {...part} />
         {isOpen && <SandboxChip {...part} />}
         {isOpen && <StartChips {...part} />}
       </div>
@@ -92,33 +91,6 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
         </div>
       )}
     </>
-  );
-}
-
-/** The pipelines to choose from; own phases are edited below the chips. */
-function PipelineChip({ form, set }: StageFormControl) {
-  const { data: project } = useQuery({
-    ...boardQuery,
-    select: (view) => view.projects.find(({ id }) => id === form.projectId),
-  });
-  const pipelines = pipelinesIn(project);
-  const value = pipelineName(pipelines, form.phases);
-  const choose = (name: string) => {
-    const phases = pipelines.find((one) => one.name === name)?.phases;
-    set({ phases: phases === undefined ? [emptyPhase()] : phasesOf(phases) });
-  };
-  return (
-    <SelectChip
-      label="Pipeline"
-      icon={<IconListNumbers size={14} aria-hidden />}
-      options={[
-        ...pipelines.map(({ name }) => ({ value: name, label: name })),
-        { value: OWN_PHASES, label: OWN_PHASES },
-      ]}
-      value={value}
-      isSet={form.phases.length > 0}
-      choose={choose}
-    />
   );
 }
 

@@ -7,6 +7,7 @@ import type { FormFiles } from '../api/use-form-files.ts';
 import type { StageFormControl } from '../model/stage-form.ts';
 import { titleProposal } from '../model/title-proposal.ts';
 import css from './forms.module.css';
+import { FinishNote } from './pipeline-chips.tsx';
 import { PromptBox } from './prompt-box.tsx';
 import { StageChips } from './stage-chips.tsx';
 
@@ -36,13 +37,18 @@ export function StageFields({ form, set, errors, stageId, startedPhases, files, 
       )}
       <TitleField {...part} />
       <StageChips {...part} stageId={stageId} isOpen={isOpen} />
-      {(form.phases.length > 0 || !isOpen) && (
+      <FinishNote form={form} />
+      {form.phases.length > 0 && (
         <PhasesEditor
           phases={form.phases}
           change={(phases) => set({ phases })}
           error={errors.phases}
           started={startedPhases ?? 0}
-          about="Steps that follow one another. Without any, the stage is its prompt alone."
+          about={
+            isOpen
+              ? 'Steps that follow one another. Without any, the stage is its prompt alone.'
+              : 'Phases that have begun stay as they are. What decides at the end of the current one can change.'
+          }
         />
       )}
     </>

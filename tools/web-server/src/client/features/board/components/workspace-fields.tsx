@@ -2,6 +2,7 @@ import type { Project, WorkspaceKey } from '@callboard/contract';
 import { Button, Checkbox, Select, Textarea, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useTrustDialog } from '../../../data/trust-query.ts';
+import { isFileAgreed } from '../../../lib/finish-words.ts';
 import { effortOptions } from '../../../lib/model-options.ts';
 import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
@@ -55,7 +56,8 @@ export function WorkspaceSettingsForm({ project }: { project: Project }) {
 }
 
 /** What `callboard.yaml` has to do with the fields below. */
-function FileState({ project: { id, file, trust } }: { project: Project }) {
+function FileState({ project }: { project: Project }) {
+  const { id, file } = project;
   if (file === null)
     return (
       <p className={css.about}>
@@ -82,7 +84,7 @@ function FileState({ project: { id, file, trust } }: { project: Project }) {
         </ul>
       </div>
     );
-  const isAgreed = trust.items.every((item) => item.file !== 'callboard.yaml' || !item.isNew);
+  const isAgreed = isFileAgreed(project);
   return (
     <div className={css.title}>
       <p className={css.about}>

@@ -1,7 +1,8 @@
-import { BUILT_IN_PIPELINES, pipelinesOf } from '@callboard/contract';
+import { BUILT_IN_PIPELINES, ProjectPipelines, pipelinesOf } from '@callboard/contract';
+import { sampleProject } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
 import { emptyPhase } from '../../../lib/phase-form.ts';
-import { OWN_PHASES, pipelineName } from './pipeline-choice.ts';
+import { choosePipeline, needsAgreement, OWN_PHASES, pipelineName } from './pipeline-choice.ts';
 import { phasesOf } from './stage-form.ts';
 
 it('names the pipeline whose phases are in the form, and none once they were changed', () => {
@@ -13,4 +14,27 @@ it('names the pipeline whose phases are in the form, and none once they were cha
   const changed = phasesOf(second?.phases ?? []).map((phase) => ({ ...phase, prompt: 'Other' }));
   expect(pipelineName(pipelines, changed)).toBe(OWN_PHASES);
   expect(pipelineName(pipelines, [emptyPhase()])).toBe(OWN_PHASES);
+});
+
+const phases = [{ name: 'Build', prompt: 'Build', gate: { check: { command: 'npm test' } } }];
+const merged = ProjectPipelines.parse({ Merged: { phases, finish: 'merge' } });
+
+it('takes the way to finish from the pipeline, unless a person has chosen one', () => {
+  const pipelines = pipelinesOf({ file: {}, own: merged });
+  const chosen = choosePipeline(pipelines, { phases: [], finish: '' }, 'Merged');
+  expect(chosen).toMatchObject({ phases: [{ name: 'Build' }], finish: 'merge' });
+  expect(choosePipeline(pipelines, chosen, 'Just do it')).toEqual({ phases: [], finish: '' });
+  expect(choosePipeline(pipelines, { ...chosen, finish: 'none' }, 'Just do it')).toMatchObject({ finish: 'none' });
+  expect(choosePipeline(pipelines, chosen, OWN_PHASES)).toMatchObject({ phases: [{ name: '' }], finish: '' });
+});
+
+it('offers a pipeline of callboard.yaml that acts only when people agreed to it', () => {
+  const item = { kind: 'command' as const, text: 'Checks', value: 'npm test', file: 'callboard.yaml' };
+  const project = (isNew: boolean) =>
+    sampleProject({ trust: { needed: isNew, hash: 'h', items: [{ ...item, isNew }] } });
+  const [ofFile] = pipelinesOf({ file: merged, own: {} });
+  const [own] = pipelinesOf({ file: {}, own: merged });
+  if (ofFile === undefined || own === undefined) throw new Error('no pipelines');
+  expect([needsAgreement(ofFile, project(true)), needsAgreement(ofFile, project(false))]).toEqual([true, false]);
+  expect(needsAgreement(own, project(true))).toBe(false);
 });

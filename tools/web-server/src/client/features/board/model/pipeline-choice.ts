@@ -1,9 +1,10 @@
-import { type NamedPipeline, type Project, pipelinesOf } from '@callboard/contract';
-import { type PhaseForm, phaseOf } from '../../../lib/phase-form.ts';
-import { phasesOf } from './stage-form.ts';
+import { commandsOf, type NamedPipeline, type Project, pipelinesOf } from '@callboard/contract';
+import { isFileAgreed } from '../../../lib/finish-words.ts';
+import { emptyPhase, type PhaseForm, phaseOf } from '../../../lib/phase-form.ts';
+import { phasesOf, type StageForm } from './stage-form.ts';
 
-/** What the chip says of phases that are no pipeline's. */
-export const OWN_PHASES = 'Own phases';
+/** The value of the chip for phases that are no pipeline's: no name of a pipeline begins with a space. */
+export const OWN_PHASES = ' own';
 
 /** The pipelines of a project: those of its file, of its settings, and the built-in ones. */
 export const pipelinesIn = (project: Pick<Project, 'file' | 'settings'> | undefined): NamedPipeline[] =>
@@ -14,4 +15,25 @@ export function pipelineName(pipelines: readonly NamedPipeline[], phases: readon
   const sent = JSON.stringify(phases.map(phaseOf));
   const same = pipelines.find((one) => JSON.stringify(phasesOf(one.phases).map(phaseOf)) === sent);
   return same?.name ?? OWN_PHASES;
+}
+
+/** Whether a pipeline of `callboard.yaml` would run or finish something that nobody has agreed to. */
+export const needsAgreement = (pipeline: NamedPipeline, project: Pick<Project, 'trust'> | undefined): boolean =>
+  pipeline.origin === 'file' &&
+  (commandsOf(pipeline).length > 0 || (pipeline.finish ?? 'none') !== 'none') &&
+  (project === undefined || !isFileAgreed(project));
+
+/** Returns what choosing a pipeline changes: the phases, and how the stage is finished unless a person has chosen that. */
+export function choosePipeline(
+  pipelines: readonly NamedPipeline[],
+  { phases, finish }: Pick<StageForm, 'phases' | 'finish'>,
+  name: string,
+): Pick<StageForm, 'phases' | 'finish'> {
+  const before = pipelines.find((one) => one.name === pipelineName(pipelines, phases));
+  const wanted = pipelines.find((one) => one.name === name);
+  const isUntouched = finish === (before?.finish ?? '');
+  return {
+    phases: wanted === undefined ? [emptyPhase()] : phasesOf(wanted.phases),
+    finish: isUntouched ? (wanted?.finish ?? '') : finish,
+  };
 }

@@ -25,6 +25,7 @@ it('turns the form into a stage, with trimmed texts', () => {
       branch: null,
       group: null,
       sandbox: null,
+      finish: null,
       autoStart: false,
       held: false,
       pipeline: [{ name: 'Build', prompt: 'Go', gate: 'human', conversation: 'same' }],
@@ -50,7 +51,9 @@ it('says what is wrong with each field', () => {
 it('sends only what can still change in a started stage', () => {
   const { stages } = board({ stages: [{ stage: stage('STAGE-1', { held: true, model: 'opus', sandbox: false }) }] });
   const form = { ...stageFormOf(stages[0] as StageView), title: 'New' };
-  expect(readStagePatch(form, true)).toEqual({ patch: { title: 'New', priority: 2, group: null, pipeline: [] } });
+  expect(readStagePatch(form, true)).toEqual({
+    patch: { title: 'New', priority: 2, group: null, finish: null, pipeline: [] },
+  });
   expect(readStagePatch(form, false)).toMatchObject({
     patch: { prompt: 'Do it', held: true, model: 'opus', sandbox: false },
   });

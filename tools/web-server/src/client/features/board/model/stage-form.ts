@@ -1,4 +1,13 @@
-import { Effort, NewPhases, NewStage, type Phase, type Project, StagePatch, type StageView } from '@callboard/contract';
+import {
+  Effort,
+  FinishWay,
+  NewPhases,
+  NewStage,
+  type Phase,
+  type Project,
+  StagePatch,
+  type StageView,
+} from '@callboard/contract';
 import { z } from 'zod';
 import { sandboxOf, sandboxValue } from '../../../lib/isolation-words.ts';
 import { PhaseForm, phaseFormOf, phaseOf, phaseProblem } from '../../../lib/phase-form.ts';
@@ -27,6 +36,8 @@ export const StageForm = z.object({
   group: z.string().default(''),
   /** `on`, `off`, or empty to follow the project. */
   sandbox: z.string().default(''),
+  /** How it is finished; empty to follow the project. */
+  finish: z.string().default(''),
   autoStart: z.boolean(),
   held: z.boolean(),
   phases: z.array(PhaseForm),
@@ -65,6 +76,7 @@ export const emptyStageForm = (project: Project | undefined): StageForm => ({
   branch: '',
   group: '',
   sandbox: '',
+  finish: '',
   autoStart: false,
   held: false,
   phases: [],
@@ -73,7 +85,7 @@ export const emptyStageForm = (project: Project | undefined): StageForm => ({
 /** The form for the next stage after one: its prompt and its own names are empty, everything else stays. */
 export const nextStageForm = (form: StageForm): StageForm => ({
   ...form,
-  ...{ title: '', prompt: '', isCommand: false, branch: '', dependsOn: [], phases: [] },
+  ...{ title: '', prompt: '', isCommand: false, branch: '', dependsOn: [], finish: '', phases: [] },
 });
 
 /** The form filled with an existing stage. */
@@ -91,6 +103,7 @@ export const stageFormOf = (stage: StageView): StageForm => ({
   branch: stage.branch ?? '',
   group: stage.group ?? '',
   sandbox: sandboxValue(stage.sandbox),
+  finish: stage.finish ?? '',
   autoStart: stage.autoStart,
   held: stage.held,
   phases: phasesOf(stage.pipeline),
@@ -111,8 +124,8 @@ export function readStageForm(form: StageForm): { stage: NewStage } | { errors: 
 
 /** Returns the change to send, or what is wrong. A started stage keeps what it was started with. */
 export function readStagePatch(form: StageForm, started: boolean): { patch: StagePatch } | { errors: FieldErrors } {
-  const { title, priority, group, pipeline, ...rest } = fieldsOf(form);
-  const parsed = SentPatch.safeParse({ title, priority, group, pipeline, ...(started ? {} : rest) });
+  const { title, priority, group, finish, pipeline, ...rest } = fieldsOf(form);
+  const parsed = SentPatch.safeParse({ title, priority, group, finish, pipeline, ...(started ? {} : rest) });
   return parsed.success ? { patch: parsed.data } : { errors: errorsOf(form, parsed.error.issues) };
 }
 
@@ -132,11 +145,16 @@ function fieldsOf({ title, prompt, dependsOn, priority, permissionMode, model, s
     branch: orNull(form.branch),
     group: orNull(form.group),
     sandbox: sandboxOf(sandbox),
+    finish: wayOf(form),
     autoStart,
     held,
     pipeline: phases.map(phaseOf),
   };
 }
+
+/** How the stage is finished; null: as the project says. */
+export const wayOf = ({ finish }: Pick<StageForm, 'finish'>): FinishWay | null =>
+  FinishWay.safeParse(finish).data ?? null;
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text);
 

@@ -1,4 +1,5 @@
 import type { CheckRun, CheckState } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
 import {
   IconCircleCheck,
   IconCircleX,
@@ -46,9 +47,8 @@ export function CheckRunView({ run, isNewest }: { run: CheckRun; isNewest: boole
         onClick={() => setToggled(!isToggled)}
       >
         <Icon size={16} aria-hidden />
-        <strong>{RUN_WORDS[run.state]}</strong>
-        <span className={css.phase}>{run.phase}</span>
-        <span className={css.runFacts}>{runFacts(run).join(', ')}</span>
+        <strong>{RUN_WORDS[run.state]}</strong> <span className={css.phase}>{run.phase}</span>{' '}
+        <span className={css.runFacts}>{runFacts(run).join(', ')}</span>{' '}
         <span className={css.time} title={exactTime(run.startedAt ?? run.createdAt)}>
           {took ?? <TimeSince at={run.startedAt ?? run.createdAt} />}
         </span>
@@ -63,6 +63,9 @@ export function CheckRunView({ run, isNewest }: { run: CheckRun; isNewest: boole
   );
 }
 
+/** Whether the server keeps this output no longer. */
+const isGone = (error: Error | null): boolean => error instanceof TransportError && error.code === 'unknown_command';
+
 function Output({ run }: { run: CheckRun }) {
   const { data, error, refetch } = useQuery(checkOutputQuery(run));
   const text = data === undefined ? '' : plainOutput(data.output).trimEnd();
@@ -70,9 +73,10 @@ function Output({ run }: { run: CheckRun }) {
   const isAtEnd = useRef(true);
   // biome-ignore lint/correctness/useExhaustiveDependencies: new text is what moves the end
   useLayoutEffect(() => {
-    if (isAtEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight });
+    if (isAtEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
   }, [text]);
   if (run.commandId === null) return null;
+  if (isGone(error)) return <p className={css.facts}>The output is gone: only that of the newest 20 runs is kept.</p>;
   if (error !== null)
     return <ErrorNote lead="The output could not be read." error={error} retry={() => void refetch()} />;
   if (data === undefined) return null;

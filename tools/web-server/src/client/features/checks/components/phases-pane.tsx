@@ -3,12 +3,12 @@ import { IconCircle, IconCircleCheck, IconPlayerPlay } from '@tabler/icons-react
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { checkResult } from '../../../lib/check-words.ts';
+import { gateWords } from '../../../lib/gate-words.ts';
 import { modeWords } from '../../../lib/permission-modes.ts';
 import { type PhaseState, phaseStates } from '../../../lib/phase-words.ts';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { Markdown } from '../../../ui/markdown.tsx';
 import { phasesQuery } from '../api/check-queries.ts';
-import { gateWords } from '../model/gate-words.ts';
 import css from './checks.module.css';
 
 const ICONS = { done: IconCircleCheck, current: IconPlayerPlay, 'to come': IconCircle };

@@ -21,12 +21,14 @@ interface ComposerProps {
   /** Whether the stage is done. */
   isDone: boolean;
   isAlarmed: boolean;
+  /** Whether a check of the finished phase is due or runs. */
+  isChecking: boolean;
   /** The switches of the session. */
   chips: ReactNode;
 }
 
 /** The message box. The text stays in it until the server has it. */
-export function Composer({ stageId, state, isDone, isAlarmed, chips }: ComposerProps) {
+export function Composer({ stageId, state, isDone, isAlarmed, isChecking, chips }: ComposerProps) {
   const { text, setText, forget } = useMessageDraft(stageId);
   const [wantsCommand, setWantsCommand] = useState(false);
   const files = useFiles(stageId);
@@ -80,12 +82,12 @@ export function Composer({ stageId, state, isDone, isAlarmed, chips }: ComposerP
           onKeyDown={onKeyDown}
           onPaste={(event) => takeFiles(event, event.clipboardData, files.add)}
         />
-        <SendButton off={sending.isOff} busy={sending.isBusy} isWorking={isWorking} submit={sending.submit} />
+        <SendButton off={sending.isOff} busy={sending.isBusy} {...{ isWorking, isChecking }} submit={sending.submit} />
       </div>
       <div className={css.foot}>
         {mayBeCommand(text) && <CommandSwitch isOn={wantsCommand} set={setWantsCommand} />}
         <div className={css.hint} id={hintId}>
-          {composerWords(state, { isDone, isAlarmed })}
+          {composerWords(state, { isDone, isAlarmed, isChecking })}
         </div>
         {chips}
       </div>

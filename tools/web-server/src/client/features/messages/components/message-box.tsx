@@ -1,4 +1,4 @@
-import { isActive, type StageId } from '@callboard/contract';
+import { isChecking as hasCheck, isActive, type StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
@@ -21,12 +21,19 @@ export function MessageBox({ stageId, chips }: { stageId: StageId; chips?: React
     ...boardQuery,
     select: (view) => (stageOf(stageId)(view)?.session?.alarm ?? null) !== null,
   });
+  const { data: isChecking = false } = useQuery({
+    ...boardQuery,
+    select: (view) => {
+      const session = stageOf(stageId)(view)?.session ?? null;
+      return session !== null && hasCheck(session);
+    },
+  });
   const isWorking = state !== null && isActive(state);
   return (
     <section className={css.box} aria-label="Write to Claude">
       {state !== null && <ReplacedMessages stageId={stageId} isWorking={isWorking} />}
-      {state !== null && <MessageQueue stageId={stageId} isWorking={isWorking} />}
-      <Composer stageId={stageId} state={state} isDone={isDone} isAlarmed={isAlarmed} chips={chips} />
+      {state !== null && <MessageQueue {...{ stageId, isWorking, isChecking }} />}
+      <Composer {...{ stageId, state, isDone, isAlarmed, isChecking, chips }} />
     </section>
   );
 }

@@ -7,12 +7,19 @@ import { count } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CommandWords } from '../../../ui/command-words.tsx';
 import { useReleaseQueue } from '../api/use-messages.ts';
-import { heldWords } from '../model/composer-words.ts';
+import { heldWords, nextGoes } from '../model/composer-words.ts';
 import css from './messages.module.css';
 import { QueuedRow } from './queued-row.tsx';
 
+interface MessageQueueProps {
+  stageId: StageId;
+  isWorking: boolean;
+  /** Whether a check of the finished phase is due or runs. */
+  isChecking: boolean;
+}
+
 /** The queued messages, in the order they will be sent. */
-export function MessageQueue({ stageId, isWorking }: { stageId: StageId; isWorking: boolean }) {
+export function MessageQueue({ stageId, isWorking, isChecking }: MessageQueueProps) {
   const { data } = useQuery(queueQuery(stageId));
   const list = useNewestInSight(data?.queue.length ?? null);
   if (data === undefined || data.queue.length === 0) return null;
@@ -20,7 +27,7 @@ export function MessageQueue({ stageId, isWorking }: { stageId: StageId; isWorki
     <section aria-label="Queued messages">
       <p className={css.howMany}>
         {count(data.queue.length, 'message')} queued
-        {isWorking && !data.held && ': the next goes when this turn has ended'}
+        {isWorking && !data.held && `: ${nextGoes(isChecking)}`}
       </p>
       {data.held && <Held stageId={stageId} />}
       <Paused />

@@ -2,7 +2,7 @@ import type { MessageMode } from '@callboard/contract';
 import { ActionIcon, Button, Menu } from '@mantine/core';
 import { IconChevronUp, IconSend2 } from '@tabler/icons-react';
 import { KeyHint } from '../../../ui/key-hint.tsx';
-import { SEND_MODES } from '../model/composer-words.ts';
+import { sendModes } from '../model/composer-words.ts';
 import css from './messages.module.css';
 
 interface SendButtonProps {
@@ -10,10 +10,11 @@ interface SendButtonProps {
   busy: boolean;
   /** While Claude works, there is more than one way to send. */
   isWorking: boolean;
+  isChecking: boolean;
   submit: (mode: MessageMode) => void;
 }
 
-export function SendButton({ off, busy, isWorking, submit }: SendButtonProps) {
+export function SendButton({ off, busy, isWorking, isChecking, submit }: SendButtonProps) {
   return (
     <Button.Group>
       <Button
@@ -33,7 +34,7 @@ export function SendButton({ off, busy, isWorking, submit }: SendButtonProps) {
             </ActionIcon>
           </Menu.Target>
           <Menu.Dropdown>
-            {SEND_MODES.map(({ mode, label, does, keys }) => (
+            {sendModes(isChecking).map(({ mode, label, does, keys }) => (
               <Menu.Item
                 key={mode}
                 onClick={() => submit(mode)}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { composerWords, heldWords, modeOfKey } from './composer-words.ts';
+import { composerWords, heldWords, modeOfKey, nextGoes, sendModes } from './composer-words.ts';
 
 const key = (change: Partial<KeyboardEvent> = {}) => ({
   key: 'Enter',
@@ -41,4 +41,16 @@ it('ignores new lines, other keys and composed characters', () => {
   expect(modeOfKey(key({ shiftKey: true }), false)).toBeNull();
   expect(modeOfKey(key({ key: 'a' }), true)).toBeNull();
   expect(modeOfKey(key({ isComposing: true }), true)).toBeNull();
+});
+
+it('says that a check runs, what waits for it and what stops it', () => {
+  expect(composerWords('busy', { isChecking: true })).toContain('Enter queues until its result; Ctrl Enter stops it');
+  expect(composerWords('busy', { isChecking: true, isAlarmed: true })).not.toContain('A check is running');
+  expect(nextGoes(true)).toContain('check');
+  expect(sendModes(false).map(({ mode }) => mode)).toEqual(['append', 'steer', 'now', 'replace']);
+  expect(sendModes(true).map(({ mode, keys }) => [mode, keys])).toEqual([
+    ['append', 'Enter'],
+    ['now', 'Ctrl Enter'],
+    ['replace', ''],
+  ]);
 });

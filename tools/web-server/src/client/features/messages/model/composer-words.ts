@@ -3,16 +3,23 @@ import type { MessageMode, SessionState } from '@callboard/contract';
 const KEYS = 'Enter sends, Shift Enter makes a new line, / lists commands, @ files.';
 const WORKING_KEYS = 'Enter queues, Ctrl Enter steers this turn, Ctrl Shift Enter interrupts and sends now.';
 
+const CHECKING =
+  'A check is running. Enter queues until its result; Ctrl Enter stops it and sends now, and it runs again after that turn.';
+
 interface Given {
   isDone?: boolean;
+  /** A check of the finished phase is due or runs, instead of a turn. */
+  isChecking?: boolean;
   /** The session is under alarm. */
   isAlarmed?: boolean;
 }
 
 /** What happens to a message sent now, and by which keys. */
-export function composerWords(state: SessionState | null, { isDone = false, isAlarmed = false }: Given = {}): string {
+export function composerWords(state: SessionState | null, given: Given = {}): string {
+  const { isDone = false, isAlarmed = false, isChecking = false } = given;
   if (isAlarmed) return `The session is under alarm; a message is queued until you acknowledge it. ${KEYS}`;
   if (isDone && state !== null) return `This stage is done; a message reopens it. ${KEYS}`;
+  if (isChecking) return CHECKING;
   switch (state) {
     case null:
       return 'Start the stage to write to Claude.';
@@ -55,8 +62,15 @@ export function modeOfKey(event: Key, isWorking: boolean): MessageMode | null {
   return event.shiftKey ? 'now' : 'steer';
 }
 
+interface SendMode {
+  mode: MessageMode;
+  label: string;
+  does: string;
+  keys: string;
+}
+
 /** The ways to send while Claude works, in menu order. */
-export const SEND_MODES: readonly { mode: MessageMode; label: string; does: string; keys: string }[] = [
+const WORKING_MODES: readonly SendMode[] = [
   { mode: 'append', label: 'Queue', does: 'Goes when this turn has ended', keys: 'Enter' },
   { mode: 'steer', label: 'Steer', does: 'Goes into the running turn', keys: 'Ctrl Enter' },
   { mode: 'now', label: 'Send now', does: 'Interrupts Claude and goes at once', keys: 'Ctrl Shift Enter' },
@@ -67,3 +81,22 @@ export const SEND_MODES: readonly { mode: MessageMode; label: string; does: stri
     keys: '',
   },
 ];
+
+const CHECKING_MODES: Partial<Record<MessageMode, string>> = {
+  append: 'Goes after the result of the check',
+  now: 'Stops the check, which runs again after that turn',
+};
+
+/** The ways to send while the session is at work, in menu order. There is no turn to steer while a check runs. */
+export const sendModes = (isChecking: boolean): readonly SendMode[] =>
+  isChecking
+    ? WORKING_MODES.filter(({ mode }) => mode !== 'steer').map((one) => ({
+        ...one,
+        does: CHECKING_MODES[one.mode] ?? one.does,
+        keys: one.mode === 'now' ? 'Ctrl Enter' : one.keys,
+      }))
+    : WORKING_MODES;
+
+/** When the next queued message goes, while the session is at work. */
+export const nextGoes = (isChecking: boolean): string =>
+  isChecking ? 'the next goes after the result of the check' : 'the next goes when this turn has ended';

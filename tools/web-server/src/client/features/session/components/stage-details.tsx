@@ -1,5 +1,8 @@
 import type { StageView } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
 import type { ComponentType, ReactNode } from 'react';
+import { boardQuery } from '../../../data/queries.ts';
+import { finishOfStage } from '../../../lib/finish-words.ts';
 import { cost, exactTime } from '../../../lib/format.ts';
 import { shellQuote } from '../../../lib/paths.ts';
 import { modeWords } from '../../../lib/permission-modes.ts';
@@ -66,6 +69,7 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
         <Row name="Sandbox">
           <SandboxOf stage={stage} />
         </Row>
+        <FinishRow stage={stage} />
         {stage.dependsOn.length > 0 && <Row name="Depends on">{stage.dependsOn.join(', ')}</Row>}
         {stage.source !== null && <Row name="Imported from">{stage.source}</Row>}
         {session !== null && (
@@ -80,6 +84,15 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
       </dl>
     </section>
   );
+}
+
+/** What happens at the end of the stage, until it has ended. */
+function FinishRow({ stage }: { stage: StageView }) {
+  const { data: project } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find(({ id }) => id === stage.projectId),
+  });
+  return stage.completedAt === null ? <Row name="At the end">{finishOfStage(stage, project)}</Row> : null;
 }
 
 type Tokens = NonNullable<NonNullable<StageView['session']>['tokens']>;

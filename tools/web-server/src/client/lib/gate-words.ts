@@ -17,6 +17,6 @@ export const checkLimits = ({ attempts, timeLimit }: Check): string =>
 export function gateWords(gate: Gate, isLast: boolean): string {
   const check = checkOf(gate);
   if (check !== null) return `Its check decides: ${checkLimits(check)}. A failure goes back to Claude.`;
-  if (isLast) return 'The stage is ready for review after it.';
+  if (isLast) return gate === 'human' ? 'You review the stage and finish it.' : 'The stage is complete after it.';
   return gate === 'human' ? 'You start the next phase.' : 'The next phase starts automatically.';
 }

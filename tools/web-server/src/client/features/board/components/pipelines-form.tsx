@@ -1,0 +1,229 @@
+import type { FinishWay, NamedPipeline, Project } from '@callboard/contract';
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { FINISH_OPTIONS, FINISH_ORDER } from '../../../lib/finish-words.ts';
+import { gateWords } from '../../../lib/gate-words.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
+import { PhasesEditor } from '../../../ui/phases-editor.tsx';
+import { useEditProject } from '../api/use-board-commands.ts';
+import { useBoardUi } from '../model/board-ui.ts';
+import {
+  copyOf,
+  emptyPipeline,
+  givenPipelines,
+  type PipelineErrors,
+  type PipelineForm,
+  pipelineFacts,
+  pipelineFormsOf,
+  readPipelineForms,
+  typedFacts,
+} from '../model/pipelines-form.ts';
+import { inForce } from '../model/workspace-form.ts';
+import { FormEnd } from './form-end.tsx';
+import css from './forms.module.css';
+import own from './pipelines-form.module.css';
+
+/** The pipelines of a project: its own, to be edited, and those of `callboard.yaml` and of Callboard; how its stages are finished. */
+export function PipelinesForm({ project }: { project: Project }) {
+  const closeForm = useBoardUi((ui) => ui.closeForm);
+  const [forms, setForms] = useState(() => pipelineFormsOf(project));
+  const [finish, setFinish] = useState<FinishWay>(inForce(project).finish);
+  const [errors, setErrors] = useState<Record<string, PipelineErrors>>({});
+  const [open, setOpen] = useState<string | null>(null);
+  const edit = useEditProject(project.id, closeForm);
+  const isOfFile = project.file?.settings.finish !== undefined;
+  const add = (pipeline: PipelineForm) => {
+    setForms([...forms, pipeline]);
+    setOpen(pipeline.key);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const read = readPipelineForms(forms);
+    setErrors('errors' in read ? read.errors : {});
+    if ('errors' in read) return setOpen(Object.keys(read.errors)[0] ?? null);
+    edit.mutate({ settings: { pipelines: read.pipelines, ...(isOfFile ? {} : { finish }) } });
+  };
+  const [ofFile, builtIn] = [givenOf(project, 'file'), givenOf(project, 'built-in')];
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      <NativeSelect
+        label="After the last phase of a stage"
+        description={isOfFile ? `Set by callboard.yaml. ${FINISH_ORDER}` : FINISH_ORDER}
+        data={FINISH_OPTIONS}
+        disabled={isOfFile}
+        value={finish}
+        onChange={({ currentTarget: { value } }) =>
+          setFinish(FINISH_OPTIONS.find((option) => option.value === value)?.value ?? 'none')
+        }
+      />
+      <Group title="Own pipelines">
+        {forms.length === 0 && <p className={css.about}>None yet. Add one, or copy one of those below.</p>}
+        {forms.map((form) => (
+          <OwnPipeline
+            key={form.key}
+            form={form}
+            errors={errors[form.key] ?? {}}
+            isOpen={open === form.key}
+            toggle={() => setOpen(open === form.key ? null : form.key)}
+            change={(part) => setForms(forms.map((one) => (one.key === form.key ? { ...one, ...part } : one)))}
+            remove={() => setForms(forms.filter(({ key }) => key !== form.key))}
+          />
+        ))}
+        <Button
+          className={own.add}
+          variant="default"
+          leftSection={<IconPlus size={14} />}
+          onClick={() => add(emptyPipeline())}
+        >
+          Add pipeline
+        </Button>
+      </Group>
+      {ofFile.length > 0 && (
+        <Group
+          title="From callboard.yaml"
+          about="They are edited in that file of the repository, and stand in the place of others of their names."
+        >
+          <Given pipelines={ofFile} {...{ open, setOpen }} copy={(one) => add(copyOf(one, forms))} />
+        </Group>
+      )}
+      <Group title="Built in">
+        <Given pipelines={builtIn} {...{ open, setOpen }} copy={(one) => add(copyOf(one, forms))} />
+      </Group>
+      {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
+      <FormEnd>
+        <Button variant="default" onClick={closeForm}>
+          Cancel
+        </Button>
+        <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>
+          Save
+        </Button>
+      </FormEnd>
+    </form>
+  );
+}
+
+const givenOf = (project: Project, origin: NamedPipeline['origin']): NamedPipeline[] =>
+  givenPipelines(project).filter((pipeline) => pipeline.origin === origin);
+
+function Group({ title, about, children }: { title: string; about?: string; children: ReactNode }) {
+  return (
+    <section className={own.group} aria-label={title}>
+      <h3 className={own.title}>{title}</h3>
+      {about !== undefined && <p className={css.about}>{about}</p>}
+      {children}
+    </section>
+  );
+}
+
+interface FoldProps {
+  name: string;
+  facts: string;
+  isOpen: boolean;
+  toggle: () => void;
+  children: ReactNode;
+}
+
+/** A pipeline in a line, which opens. */
+function Fold({ name, facts, isOpen, toggle, children }: FoldProps) {
+  return (
+    <div className={own.pipeline}>
+      <button type="button" className={own.head} aria-expanded={isOpen} onClick={toggle}>
+        <strong>{name}</strong> <span className={css.about}>{facts}</span>
+      </button>
+      {isOpen && <div className={own.body}>{children}</div>}
+    </div>
+  );
+}
+
+interface OwnPipelineProps {
+  form: PipelineForm;
+  errors: PipelineErrors;
+  isOpen: boolean;
+  toggle: () => void;
+  change: (part: Partial<PipelineForm>) => void;
+  remove: () => void;
+}
+
+function OwnPipeline({ form, errors, isOpen, toggle, change, remove }: OwnPipelineProps) {
+  const name = form.name.trim() === '' ? 'New pipeline' : form.name;
+  return (
+    <Fold name={name} facts={typedFacts(form)} {...{ isOpen, toggle }}>
+      <div className={css.row}>
+        <TextInput
+          label="Name"
+          aria-label={`Name of the pipeline ${name}`}
+          value={form.name}
+          error={errors.name}
+          onChange={(event) => change({ name: event.currentTarget.value })}
+        />
+        <NativeSelect
+          label="At the end"
+          aria-label={`At the end of the pipeline ${name}`}
+          data={[{ value: '', label: 'As the project says' }, ...FINISH_OPTIONS]}
+          value={form.finish}
+          onChange={(event) => change({ finish: event.currentTarget.value })}
+        />
+      </div>
+      <PhasesEditor
+        phases={form.phases}
+        change={(phases) => change({ phases })}
+        error={errors.phases}
+        about="Steps that follow one another. New stages take a copy; those that exist keep theirs."
+      />
+      <Button className={own.add} variant="subtle" color="gray" onClick={remove}>
+        Remove this pipeline
+      </Button>
+    </Fold>
+  );
+}
+
+interface GivenProps {
+  pipelines: readonly NamedPipeline[];
+  open: string | null;
+  setOpen: (key: string | null) => void;
+  copy: (pipeline: NamedPipeline) => void;
+}
+
+/** Pipelines that cannot be changed here. */
+function Given({ pipelines, open, setOpen, copy }: GivenProps) {
+  return pipelines.map((pipeline) => {
+    const key = `${pipeline.origin} ${pipeline.name}`;
+    const facts = [pipeline.about, pipelineFacts(pipeline)].filter((part) => part !== '').join(', ');
+    return (
+      <Fold
+        key={key}
+        name={pipeline.name}
+        facts={facts}
+        isOpen={open === key}
+        toggle={() => setOpen(open === key ? null : key)}
+      >
+        <ol className={own.phases}>
+          {pipeline.phases.map(({ name, prompt, gate, conversation }, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a phase is its place
+            <li key={index}>
+              <strong>{name}</strong>
+              <p className={own.prompt}>{prompt}</p>
+              <p className={css.about}>
+                {conversation === 'fresh' && 'A new conversation. '}
+                {gateWords(gate, index === pipeline.phases.length - 1)}
+                {typeof gate === 'object' && (
+                  <>
+                    {' '}
+                    <code>{gate.check.command}</code>
+                  </>
+                )}
+              </p>
+            </li>
+          ))}
+        </ol>
+        {pipeline.phases.length > 0 && (
+          <Button className={own.add} variant="default" onClick={() => copy(pipeline)}>
+            Copy to own pipelines
+          </Button>
+        )}
+      </Fold>
+    );
+  });
+}

@@ -1,0 +1,46 @@
+import { type FinishWay, mergedSettings, type Phase, type Project } from '@callboard/contract';
+
+/** What happens after the last phase, in a word or two. */
+export const FINISH_WORDS: Readonly<Record<FinishWay, string>> = {
+  none: 'You finish it',
+  merge: 'Merges automatically',
+  'pull-request': 'Opens a pull request automatically',
+};
+
+export const FINISH_OPTIONS = (['none', 'merge', 'pull-request'] as const).map((value) => ({
+  value,
+  label: FINISH_WORDS[value],
+}));
+
+/** Who decides how a stage is finished, in the order in which they are asked. */
+export const FINISH_ORDER =
+  'A stage decides for itself; one that does not follows its pipeline, then callboard.yaml, then the settings of the project.';
+
+/** Whether people agreed to everything that `callboard.yaml` would run. */
+export const isFileAgreed = ({ trust }: Pick<Project, 'trust'>): boolean =>
+  trust.items.every(({ file, isNew }) => file !== 'callboard.yaml' || !isNew);
+
+type Finishing = Pick<Project, 'settings' | 'file' | 'trust'>;
+
+/** How a project finishes stages that do not say so themselves: nothing by its file alone before people agreed to that. */
+export function projectFinish(project: Finishing): { way: FinishWay; origin: string } {
+  const isOfFile = project.file?.settings.finish !== undefined;
+  if (isOfFile && !isFileAgreed(project)) return { way: 'none', origin: 'until somebody agrees to callboard.yaml' };
+  const { finish } = mergedSettings(project.settings, project.file?.settings ?? {});
+  return { way: finish, origin: isOfFile ? 'as callboard.yaml says' : 'as the project says' };
+}
+
+interface Finished {
+  finish: FinishWay | null;
+  pipeline: readonly Pick<Phase, 'gate'>[];
+}
+
+/** What happens to a stage after its last phase, and who decided that: "Merges automatically, as the project says". */
+export function finishOfStage({ finish, pipeline }: Finished, project: Finishing | undefined): string {
+  const ofProject =
+    project === undefined ? { way: 'none' as const, origin: 'as the project says' } : projectFinish(project);
+  const { way, origin } = finish === null ? ofProject : { way: finish, origin: 'set for this stage' };
+  if (way !== 'none' && pipeline.at(-1)?.gate === 'human')
+    return `${FINISH_WORDS.none}, because the last phase ends with you`;
+  return `${FINISH_WORDS[way]}, ${origin}`;
+}
