@@ -13,6 +13,7 @@ import { loginCommands } from './login-commands.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
+import { moveInCommands } from './move-in-commands.ts';
 import { Later, Me, MePatch } from './people.ts';
 import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
 import { pullRequestCommands } from './pull-request-commands.ts';
@@ -112,6 +113,8 @@ export const commands = {
   trust_project: { input: TrustBody.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
   /** Removes a rule. Running sessions keep it until their process ends. */
   remove_rule: { input: z.object({ ruleId: z.string() }), reply: z.object({ rule: PermissionRule }) },
+
+  ...moveInCommands,
 
   create_stage: { input: NewStage, reply: z.object({ stage: StageView }) },
   get_stage: { time: 'read', input: z.object(onStage), reply: z.object({ stage: StageView }) },

@@ -5,6 +5,7 @@ export * from './claude-state.ts';
 export * from './column.ts';
 export * from './commands.ts';
 export * from './comments.ts';
+export * from './conversations.ts';
 export * from './decision-filter.ts';
 export * from './denials.ts';
 export * from './diff.ts';

@@ -22,6 +22,30 @@ export const Worktree = z.object({
 });
 export type Worktree = z.infer<typeof Worktree>;
 
+/** What a new worktree begins with, when it is not simply the newest commit of a branch. */
+export const WorktreeOrigin = z.object({
+  commit: z.string(),
+  /** The files that it is filled with, as uncommitted changes; null: those of the commit. */
+  tree: z.string().nullable(),
+  /** Keeps `tree` until the worktree has its files; null: there is nothing to keep. */
+  ref: z.string().nullable(),
+  /** The worktree has the files. */
+  isTaken: z.boolean(),
+});
+export type WorktreeOrigin = z.infer<typeof WorktreeOrigin>;
+
+/** The conversation in a terminal that a stage goes on from. */
+export const Adopted = z.object({
+  conversationId: z.string(),
+  /** Where it was held, and on which branch; null if it does not tell. */
+  folder: z.string(),
+  branch: z.string().nullable(),
+  at: z.iso.datetime(),
+  /** The index of the last transcript entry from before Callboard. */
+  lastEntry: z.int().nonnegative(),
+});
+export type Adopted = z.infer<typeof Adopted>;
+
 /** 0 is the most urgent. */
 const Priority = z.int().min(0).max(9);
 
@@ -85,6 +109,10 @@ export const Stage = z.object({
   finish: FinishWay.nullable().default(null),
   /** The absolute path of the file it was imported from; null if it was created here. */
   source: z.string().nullable().default(null),
+  /** Set if the stage continues a conversation that was begun in a terminal. */
+  adopted: Adopted.nullable().default(null),
+  /** Null: its worktree begins at `base`. */
+  origin: WorktreeOrigin.nullable().default(null),
   completedAt: z.iso.datetime().nullable(),
   /** Where the work of a done stage went; null while it is not done, and if it was not merged. */
   merged: StageMerge.nullable().default(null),

@@ -21,6 +21,7 @@ const base = {
 /** What a notice is about. Stable, for clients and for tests. */
 export const NoticeCode = z.enum([
   ...AlarmCode.options,
+  'adopted',
   'alarm-acknowledged',
   'api-retry',
   'begun-again',

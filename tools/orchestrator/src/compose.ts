@@ -29,6 +29,7 @@ import { reactToChanges } from './compose/react-to-changes.ts';
 import { runChecks } from './compose/run-checks.ts';
 import { type RunningSessions, runSessions } from './compose/run-sessions.ts';
 import { type StartContext, TIME_LIMITS, type TimeLimits } from './compose/start-context.ts';
+import { createConversations } from './conversations/conversations.ts';
 import { startWriteWatch } from './disk/write-watch.ts';
 import { tellClaudeNews } from './doctor/claude-news.ts';
 import { createClaudeWatch } from './doctor/claude-watch.ts';
@@ -255,6 +256,10 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     controls: createSessionControls({ store, ask: sessions.ask }),
     leftovers: createLeftoverProcesses({ store, graceMs: graces.signalMs }),
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
+    conversations: createConversations({
+      ...{ store, worktrees, stages, env: parts.claudeEnv },
+      dataDir: config.dataDir,
+    }),
     drafts: createDrafts({ store }),
     capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
     imports: createStageImports({ store, worktrees, home: homeOf(env), settingsOf: parts.stageSettings.ofProject }),

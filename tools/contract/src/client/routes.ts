@@ -28,6 +28,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   remove_project: { method: 'DELETE', path: '/api/projects/:projectId' },
   agree_git_settings: { method: 'POST', path: '/api/projects/:projectId/git-settings' },
   import_stages: { method: 'POST', path: '/api/projects/:projectId/import' },
+  get_conversations: { method: 'GET', path: '/api/projects/:projectId/conversations' },
+  adopt_conversation: { method: 'POST', path: '/api/projects/:projectId/adopt' },
   suggest_project_files: { method: 'GET', path: '/api/projects/:projectId/files' },
   get_branches: { method: 'GET', path: '/api/projects/:projectId/branches' },
   get_trust: { method: 'GET', path: '/api/projects/:projectId/trust' },

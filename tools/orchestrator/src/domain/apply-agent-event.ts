@@ -3,7 +3,9 @@ import type { AgentEvent, LastingEvent, TurnEnd } from '../agent/agent-event.ts'
 import { describeTool } from '../agent/describe-tool.ts';
 import { todosAfterCall, todosAfterNews } from '../agent/todos.ts';
 import { ownProperty } from '../lib/own-property.ts';
+import { LONGEST_RESULT, LONGEST_STRING, truncate, truncateRaw, truncateStrings } from '../lib/truncate.ts';
 import type { OutboxRow, SessionRecord } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
 import { takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { stopCheck } from './checks.ts';
@@ -22,7 +24,6 @@ import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addEntry, addNotice, type SessionChange } from './session-change.ts';
 import { closeStaleNetwork } from './stale-network.ts';
 import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
-import { LONGEST_RESULT, LONGEST_STRING, truncate, truncateRaw, truncateStrings } from './truncate.ts';
 import { loseUnconfirmed, settleByResult } from './unconfirmed-answers.ts';
 
 type Events = { [E in LastingEvent as E['type']]: E };
@@ -237,6 +238,7 @@ async function conversationLost({ tx, change, launchId }: EventContext): Promise
   const { stageId } = change.record;
   const stage = await tx.stages.find(stageId);
   if (stage === null) return;
+  if (change.record.forkOf !== null) return forkLost(tx, change);
   const prompt = await firstMessage(tx, stage);
   const given = await tx.outbox.listOf(launchId, ['accepted', 'written']); // they return to the queue when the launch ends
   const isGiven = given.some(({ body }) => body.kind === 'message' && body.text === prompt.text);
@@ -249,5 +251,16 @@ async function conversationLost({ tx, change, launchId }: EventContext): Promise
   change.queueChanged = true;
   const text =
     'Claude Code has no record of this conversation, because it ended before anything was written. The conversation cannot be resumed. Start the stage to begin a new one with its prompt; the work in its worktree is untouched.';
+  addNotice(change, tx.now, { level: 'error', code: 'conversation-lost', text });
+}
+
+/** The copy of a conversation, or the one to copy, is gone. The person's messages stay in the queue; the stage's prompt is part of what is gone. */
+async function forkLost(tx: Tx, change: SessionChange): Promise<void> {
+  const isCopyGone = change.record.sessionId !== null;
+  await stopCheck(tx, change, 'The conversation was lost.');
+  change.record = { ...change.record, sessionId: null, forkOf: isCopyGone ? change.record.forkOf : null };
+  const text = isCopyGone
+    ? 'Claude Code has no record of this conversation, because it ended before anything was written. The next start copies the earlier conversation again; the work in its worktree is untouched.'
+    : 'Claude Code no longer has the earlier conversation: it deletes old ones after a while. The next message begins a new conversation, in which Claude knows nothing of what was said before; the work in its worktree is untouched.';
   addNotice(change, tx.now, { level: 'error', code: 'conversation-lost', text });
 }

@@ -1,9 +1,9 @@
 import type { BackgroundTask } from '@callboard/contract';
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { ownProperty } from '../lib/own-property.ts';
+import { truncate } from '../lib/truncate.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { EventContext } from './event-context.ts';
-import { truncate } from './truncate.ts';
 
 /** The longest command that is kept in full, in characters: every board gets it with the session summary. */
 const LONGEST_COMMAND = 2_000;

@@ -2,10 +2,10 @@ import { CLAUDE_CODE, type Decision, PendingRequest, RequestId } from '@callboar
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { Rejection } from '../lib/errors.ts';
 import { ownProperty } from '../lib/own-property.ts';
+import { truncate } from '../lib/truncate.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { EventContext } from './event-context.ts';
 import { addEntry, addNotice, type SessionChange } from './session-change.ts';
-import { truncate } from './truncate.ts';
 
 type Denied = Omit<Extract<AgentEvent, { type: 'call-denied' }>, 'type'>;
 type Call = SessionRecord['calls'][string];

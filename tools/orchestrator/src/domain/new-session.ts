@@ -11,6 +11,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     mode: firstMode(stage),
     model: stage.model,
     sessionId: null,
+    forkOf: null,
     launchId: null,
     startedAt: now,
     lastTurn: null,

@@ -1,8 +1,8 @@
+import { truncate } from '../lib/truncate.ts';
 import { checkMessages } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addNotice } from './session-change.ts';
-import { truncate } from './truncate.ts';
 
 /** The longest message that is kept in full, in characters: more than one session needs to say to another. */
 const LONGEST_MESSAGE = 20_000;

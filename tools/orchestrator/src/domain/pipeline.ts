@@ -8,13 +8,13 @@ import {
   type TemplateValues,
   usesName,
 } from '@callboard/contract';
+import { truncate } from '../lib/truncate.ts';
 import { messageBody, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { currentCheck, dueCheck } from './checks.ts';
 import { newestEntries } from './commands-of.ts';
 import { deliverNext } from './message-delivery.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
-import { truncate } from './truncate.ts';
 
 /** How much of Claude's last words is kept of a phase, in characters. */
 const LONGEST_RESULT = 50_000;
@@ -157,7 +157,7 @@ export async function beginPhase(
 async function clearConversation(tx: Tx, change: SessionChange): Promise<void> {
   const { stageId, launchId } = change.record;
   if (launchId === null) {
-    change.record = { ...change.record, sessionId: null };
+    change.record = { ...change.record, sessionId: null, forkOf: null };
     return;
   }
   const row = { stageId, actor: null, createdAt: tx.now, id: tx.newId(), launchId: null, wireId: tx.newWireId() };

@@ -1,6 +1,6 @@
 import { type NewTranscriptEntry, TranscriptEntry } from '@callboard/contract';
+import { truncateRaw } from '../lib/truncate.ts';
 import type { SessionRecord } from '../store/records.ts';
-import { truncateRaw } from './truncate.ts';
 
 /**
  * A session while a transaction changes it. All changes of a session go through a `SessionChange`, so the rules about

@@ -2,6 +2,7 @@ import { type BoardParts, boardCommands } from './commands/board-commands.ts';
 import type { CommandHandlers } from './commands/command-handler.ts';
 import { loginCommands } from './commands/login-commands.ts';
 import { type MessageParts, messageCommands } from './commands/message-commands.ts';
+import { type MoveInParts, moveInCommands } from './commands/move-in-commands.ts';
 import { type ProjectParts, projectCommands } from './commands/project-commands.ts';
 import { type PullRequestParts, pullRequestCommands } from './commands/pull-request-commands.ts';
 import { type RequestParts, requestCommands } from './commands/request-commands.ts';
@@ -18,6 +19,7 @@ export type HandlerParts = BoardParts &
   PullRequestParts &
   RequestParts &
   WorkspaceParts &
+  MoveInParts &
   ReviewParts &
   Parameters<typeof loginCommands>[0];
 
@@ -32,5 +34,6 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...requestCommands(parts),
   ...workspaceCommands(parts),
   ...reviewCommands(parts),
+  ...moveInCommands(parts),
   ...loginCommands(parts),
 });

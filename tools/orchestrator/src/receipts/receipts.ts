@@ -1,4 +1,4 @@
-import type { Decision, Receipt, StageId, TranscriptEntry } from '@callboard/contract';
+import type { Decision, Receipt, Stage, StageId, TranscriptEntry } from '@callboard/contract';
 import { requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import { receiptMarkdown } from './receipt-markdown.ts';
@@ -17,11 +17,12 @@ const PAGE = 500;
 export function createReceipts({ store }: { store: Pick<Store, 'read'> }): Receipts {
   const { read } = store;
 
-  async function entriesOf(stageId: StageId): Promise<TranscriptEntry[]> {
+  /** What was said before Callboard ran under nobody's eyes here, so it is left out. */
+  async function entriesOf({ id: stageId, adopted }: Stage): Promise<TranscriptEntry[]> {
     const entries: TranscriptEntry[] = [];
     for (;;) {
       const page = await read.transcript.page(stageId, {
-        after: entries.at(-1)?.index ?? 0,
+        after: entries.at(-1)?.index ?? adopted?.lastEntry ?? 0,
         before: undefined,
         limit: PAGE,
       });
@@ -51,7 +52,7 @@ export function createReceipts({ store }: { store: Pick<Store, 'read'> }): Recei
       const rules = await read.rules.listFor(stage.projectId, stageId);
       const receipt = receiptOf({
         ...{ stage, rules },
-        entries: await entriesOf(stageId),
+        entries: await entriesOf(stage),
         decisions: await decisionsOf(stageId),
       });
       return { receipt, markdown: receiptMarkdown(receipt) };

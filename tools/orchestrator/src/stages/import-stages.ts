@@ -209,6 +209,8 @@ async function save(
       attachments: [],
       held: false,
       sandbox: null,
+      adopted: null,
+      origin: null,
       completedAt: file.isDone ? tx.now : null,
       merged: null,
       pullRequest: null,

@@ -20,6 +20,14 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import { requireBegunKept } from './begun-phases.ts';
 import { type PipelineSource, requirePipeline } from './find-pipeline.ts';
 
+/** What else a new stage has, stored in the same transaction. */
+export interface MoreOfStage {
+  /** Returns fields that no form has. What it throws keeps the stage from being created. */
+  fields?: (tx: Tx) => Promise<Partial<Pick<Stage, 'adopted' | 'origin'>>>;
+  /** Stores what belongs to the stage. */
+  also?: (tx: Tx, stage: Stage) => Promise<void>;
+}
+
 /** Creates, changes and removes stages on behalf of people. */
 export interface Stages {
   /**
@@ -27,7 +35,7 @@ export interface Stages {
    * @throws Rejection `unknown_project`, `unknown_dependency`, `unknown_base`, `bad_branch`, `branch_taken`, `too_many_files`,
    *   `unknown_pipeline`, `settings_not_agreed`
    */
-  create(stage: NewStage): Promise<Stage>;
+  create(stage: NewStage, more?: MoreOfStage): Promise<Stage>;
   /**
    * Changes fields of a stage.
    * @throws Rejection as `create`; `unknown_stage`; `unknown_file`; `stage_running` for a field or a phase that a started stage keeps
@@ -67,7 +75,7 @@ interface ChosenPipeline {
 
 export function createStages({ store, worktrees, settingsOf }: StagesParts): Stages {
   return {
-    async create(wanted) {
+    async create(wanted, { fields, also } = {}) {
       await requireStart({ store, worktrees }, wanted, { projectId: wanted.projectId, stageId: null });
       const source = await settingsOf(wanted.projectId);
       const { defaults } = source.settings;
@@ -79,10 +87,11 @@ export function createStages({ store, worktrees, settingsOf }: StagesParts): Sta
         const id = await unusedId(tx);
         const made = { ...newStage(wanted, id, tx.now, chosen), ...chosenOf(wanted, defaults) };
         const files = planAttachments(tx, made, { keep: [], more: wanted.attachments ?? [] });
-        const stage = { ...made, attachments: files.files };
+        const stage = { ...made, ...(await fields?.(tx)), attachments: files.files };
         await tx.stages.insert(stage);
         await storeAttachments(tx, id, files);
         await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
+        await also?.(tx, stage);
         return stage;
       });
     },
@@ -205,6 +214,8 @@ const newStage = (wanted: NewStage, id: StageId, now: string, chosen: ChosenPipe
   pipeline: chosen.pipeline ?? [],
   finish: chosen.finish ?? null,
   source: null,
+  adopted: null,
+  origin: null,
   completedAt: null,
   merged: null,
   pullRequest: null,

@@ -19,6 +19,11 @@ import { z } from 'zod';
 
 /** A stored session: what the board shows, and the state needed to continue with the CLI's lines after a restart. */
 export const SessionRecord = SessionSummary.extend({
+  /**
+   * The conversation that its own begins as a copy of, up to that line (`until`; null: all of it). It stays when the copy exists: a
+   * process that dies before it has written the copy leaves nothing to resume.
+   */
+  forkOf: z.object({ fork: z.string(), until: z.string().nullable() }).nullable().default(null),
   /** Index of the newest transcript entry; 0 for none. */
   transcriptLength: z.int().nonnegative(),
   /** Claude works on a message: from the moment it is given to the launch until its `result`. */

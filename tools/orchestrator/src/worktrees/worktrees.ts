@@ -19,6 +19,7 @@ import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import { LOCAL, MCP } from '../lib/settings-files.ts';
+import { type Checkouts, checkouts } from './checkouts.ts';
 import { commitWorktree, requireCommittable } from './commit-worktree.ts';
 import { type MergeIdea, planMerge, undoRefusal } from './completion.ts';
 import { type Contents, withContents } from './contents.ts';
@@ -64,7 +65,7 @@ export interface EnsureOptions {
 }
 
 /** One worktree and branch for each stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
-export interface Worktrees extends Publishing {
+export interface Worktrees extends Publishing, Checkouts {
   /**
    * Returns the top folder of the repository that contains `path`.
    * @throws Rejection `not_a_repository`, `no_commits`
@@ -240,6 +241,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     },
     keep: (worktree, order) => keepWorktree(git, worktree.path, order),
     leftOut: (worktree) => leftOutOf(git, worktree.path),
+    ...checkouts(git),
     planRemoval: (project, worktree) => planRemoval(git, project, worktree),
     remove: (project, worktree, order) => makings(project.path, () => removeWorktree(git, project, worktree, order)),
   };

@@ -25,8 +25,17 @@ export interface LaunchArguments {
   sessionMessages: boolean;
   /** The flags that the program's help lists; null if unknown, in which case all are passed. */
   flags: ReadonlySet<string> | null;
-  /** The conversation to resume, or the id for a new one. */
-  conversation: { resume: string } | { start: string };
+  conversation: LaunchConversation;
+}
+
+/** The conversation to resume, the id for a new one, or one to go on from under an id of its own. */
+export type LaunchConversation = { resume: string } | { start: string } | (ConversationFork & { start: string });
+
+/** A conversation that another one begins as a copy of. Claude Code never writes into it again for that. */
+export interface ConversationFork {
+  fork: string;
+  /** The uuid of the last line that the copy has; null: all of it, as it is at the launch. */
+  until: string | null;
 }
 
 /** Flags that a session can do without, and what is missing where the program does not know them, in short words. */
@@ -56,7 +65,7 @@ export function claudeArguments(launch: LaunchArguments): string[] {
     '--verbose',
     ...optional,
     '--replay-user-messages', // the echo of the answer that took effect is our confirmation
-    ...('resume' in conversation ? ['--resume', conversation.resume] : ['--session-id', conversation.start]),
+    ...conversationArguments(conversation),
     '--permission-mode',
     permissionMode,
     ...(model === null ? [] : ['--model', model]),
@@ -65,6 +74,14 @@ export function claudeArguments(launch: LaunchArguments): string[] {
     '--settings',
     JSON.stringify(settings(launch)),
   ];
+}
+
+function conversationArguments(conversation: LaunchConversation): string[] {
+  if ('resume' in conversation) return ['--resume', conversation.resume];
+  const start = ['--session-id', conversation.start];
+  if (!('fork' in conversation)) return start;
+  const until = conversation.until === null ? [] : ['--resume-session-at', conversation.until];
+  return ['--resume', conversation.fork, '--fork-session', ...until, ...start];
 }
 
 /** The environment variables that a launch needs in addition to those of every launch. */

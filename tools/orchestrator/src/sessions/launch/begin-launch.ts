@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { CONTINUE_MESSAGE, LaunchId, type PermissionRule, type Stage, type StageId } from '@callboard/contract';
+import type { LaunchConversation } from '../../claude/launch/arguments.ts';
 import { saveChange } from '../../domain/change-session.ts';
 import { firstMessage } from '../../domain/first-message.ts';
 import { deliver, makeUrgent } from '../../domain/message-delivery.ts';
@@ -19,7 +20,7 @@ export interface BegunLaunch {
   folder: string;
   /** The control request whose reply says that the process is up. */
   initializeId: string;
-  conversation: { resume: string } | { start: string };
+  conversation: LaunchConversation;
   permissionMode: string;
   model: string | null;
   effort: string | null;
@@ -84,10 +85,10 @@ export async function beginLaunch(
   else await deliver(tx, change, message);
   await stopAwaitingRoom(tx, stageId);
   await saveChange(tx, change);
-  const { sessionId, mode, effort } = change.record;
+  const { sessionId, forkOf, mode, effort } = change.record;
   return {
     ...{ stageId, launchId, folder, initializeId, permissionMode: mode, model: stage.model, effort },
-    conversation: sessionId === null ? { start: edges.newWireId() } : { resume: sessionId },
+    conversation: sessionId === null ? { ...forkOf, start: edges.newWireId() } : { resume: sessionId },
     rules: await tx.rules.listFor(stage.projectId, stageId),
   };
 }

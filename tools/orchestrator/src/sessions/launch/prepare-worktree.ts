@@ -1,4 +1,4 @@
-import type { LeftOut, Project, Stage, StageId, Worktree } from '@callboard/contract';
+import type { LeftOut, Project, Stage, StageId, Worktree, WorktreeOrigin } from '@callboard/contract';
 import { changeSession } from '../../domain/change-session.ts';
 import { addNotice, type Notice } from '../../domain/session-change.ts';
 import { pathExists } from '../../lib/path-exists.ts';
@@ -37,7 +37,8 @@ export async function prepareWorktree(
   const notices: string[] = [];
   const tell = (notice: string) => notices.push(notice);
   const start = { base: stage.base, branch: stage.branch };
-  if (stage.worktree === null) {
+  if (stage.worktree === null && stage.origin !== null) start.base = stage.origin.commit;
+  else if (stage.worktree === null) {
     const wish = await baseOf(stage);
     start.base = await worktrees.newestBase(project, { ...wish, fetch: wish.fetch && !withoutFetch });
   }
@@ -55,7 +56,36 @@ export async function prepareWorktree(
       await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
     });
   }
+  await takeOrigin({ store, worktrees }, project, stageId);
   return { stage, project, cwd: worktree.path, trust: await trust.forLaunch(project, worktree) };
+}
+
+/**
+ * Fills a new worktree with the files that it begins with, before anybody works in it. Each step may be repeated after an
+ * interruption: the files, then that they are there, then that nothing needs to keep them any more.
+ */
+async function takeOrigin(
+  { store, worktrees }: Pick<PrepareParts, 'store' | 'worktrees'>,
+  project: Project,
+  stageId: StageId,
+): Promise<void> {
+  const save = (fields: Partial<WorktreeOrigin>) =>
+    store.transact(async (tx) => {
+      const found = await requireStage(tx, stageId);
+      if (found.origin === null) return;
+      const stage = { ...found, origin: { ...found.origin, ...fields }, updatedAt: tx.now };
+      await tx.stages.update(stage);
+      await tx.emit({ type: 'stage-updated', data: { stageId, stage } });
+    });
+  const { origin, worktree } = await requireStage(store.read, stageId);
+  if (origin === null || worktree === null) return;
+  if (!origin.isTaken && origin.tree !== null) {
+    await worktrees.fill(worktree, origin.tree);
+    await save({ isTaken: true });
+  }
+  if (origin.ref === null) return;
+  await worktrees.dropRef(project, origin.ref);
+  await save({ ref: null });
 }
 
 /** A worktree that is gone is recreated without what its set-up had made. */

@@ -1,6 +1,7 @@
 import { type CommandInput, type CommandReply, Stage } from '@callboard/contract';
 import type { RoutedCommand } from '@callboard/contract/client';
 import * as the from './example-values.ts';
+import * as moved from './move-in-values.ts';
 import * as work from './worktree-values.ts';
 
 type Examples = { readonly [T in RoutedCommand]: { input: CommandInput<T>; reply: CommandReply<T> } };
@@ -53,6 +54,11 @@ export const examples: Examples = {
   import_stages: {
     input: { ...ofProject, path: 'docs/stages' },
     reply: { stages: [stage], created: 1, updated: 0, ignored: [] },
+  },
+  get_conversations: { input: ofProject, reply: moved.conversations },
+  adopt_conversation: {
+    input: { ...ofProject, conversationId: moved.conversation.conversationId, title: 'Login form' },
+    reply: { stage: moved.adopted },
   },
   suggest_project_files: { input: { ...ofProject, query: 'login' }, reply: { files: ['src/login.ts'] } },
   get_branches: { input: ofProject, reply: { current: 'main', branches: ['main', 'develop'] } },

@@ -27,6 +27,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   not_your_comment: 'The draft belongs to another person.',
   comment_sent: 'The comment was sent already, so it can no longer be changed.',
   no_comments: 'There is no comment to send.',
+  unknown_conversation: 'The project has no such conversation that no stage has; Claude Code may have deleted it.',
+  conversation_adopted: 'A stage continues this conversation already; `detail` names it.',
   unknown_rule: 'There is no such rule.',
   unknown_file: 'The file was removed, or sent with a message, or never belonged to this stage.',
   unknown_folder: 'There is no such folder.',

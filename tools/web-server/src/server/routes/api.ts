@@ -11,6 +11,7 @@ import { commentRelays } from './comments.ts';
 import { decisionsRoute } from './decisions.ts';
 import { eventRoutes } from './events.ts';
 import { loginRelays } from './logins.ts';
+import { moveInRelays } from './move-in.ts';
 import { projectRelays } from './projects.ts';
 import { pullRequestRelays } from './pull-requests.ts';
 import { queueRelays } from './queue.ts';
@@ -31,7 +32,7 @@ export interface ApiRoutesOptions {
 
 const relays: Record<string, Relays> = {
   board: boardRelays,
-  projects: projectRelays,
+  projects: { ...projectRelays, ...moveInRelays },
   stages: { ...stageRelays, ...pullRequestRelays },
   review: commentRelays,
   sessions: sessionRelays,

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { AdoptBody, AdoptReply, ConversationList } from './conversations.ts';
+import { ProjectId } from './ids.ts';
+
+const ofProject = { projectId: ProjectId };
+
+/** Commands that bring work begun elsewhere to the board. */
+export const moveInCommands = {
+  /** Lists the conversations that were begun in a terminal in the project's folders. */
+  get_conversations: { time: 'slow', input: z.object(ofProject), reply: ConversationList },
+  /** Makes a stage that goes on from such a conversation. The original stays as it is. */
+  adopt_conversation: { time: 'slow', input: AdoptBody.extend(ofProject), reply: AdoptReply },
+} as const;
