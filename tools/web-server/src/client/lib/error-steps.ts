@@ -80,6 +80,8 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   unknown_stage: own('show-board'),
   unknown_request: own('refresh'),
   unknown_message: own('refresh'),
+  unknown_conversation: own('refresh'),
+  conversation_adopted: own('refresh'),
   unknown_comment: own('refresh'),
   comment_sent: own('refresh'),
   no_comments: own('refresh'),

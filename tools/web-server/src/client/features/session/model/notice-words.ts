@@ -4,6 +4,7 @@ import { ALARM_WORDS } from '../../../lib/needs-you-words.ts';
 /** Null where the text of the notice is enough. */
 const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   ...ALARM_WORDS,
+  adopted: 'Continued from a terminal',
   'alarm-acknowledged': 'Alarm acknowledged',
   'api-retry': 'Trying again',
   'begun-again': null,
