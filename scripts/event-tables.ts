@@ -73,6 +73,7 @@ const when: Readonly<Record<Exclude<EventType, `${RequestKind}-requested`>, stri
   'draft-updated': 'Somebody is typing a message or an answer, or has sent it',
   'comments-updated':
     'Comments on the changes were added, changed, removed, sent or answered, or followed the code: read them again',
+  'side-run-updated': 'Claude was asked for a review or for the text of a pull request, or that began or ended',
   'viewed-updated': 'A person ticked files as viewed, or took a tick back',
   'queue-updated': 'The queue changed in any way: all waiting messages, as they are now',
   'mode-changed': 'The permission mode of a session changed',

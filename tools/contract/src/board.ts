@@ -144,6 +144,7 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
     case 'worktree-command-updated':
     case 'draft-updated':
     case 'comments-updated':
+    case 'side-run-updated':
     case 'viewed-updated':
     case 'mode-changed':
     case 'transcript-appended':

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { StageId } from './ids.ts';
+import { isUnderWay, type StageReview } from './side-runs.ts';
 import { parseTemplate } from './templates.ts';
 
 const LONGEST_PROMPT = 200_000;
@@ -74,9 +75,14 @@ export const StageCheck = z.object({
 });
 export type StageCheck = z.infer<typeof StageCheck>;
 
-/** Whether a check is due or runs: the session goes on when it has ended. */
-export const isChecking = (session: { check: StageCheck | null }): boolean =>
-  session.check !== null && (session.check.state === 'waiting' || session.check.state === 'running');
+/** Whether a check of the phase, or Claude's review of it, is due or runs: the session goes on when it has ended. */
+export const isChecking = (session: { check: StageCheck | null; review: StageReview | null }): boolean =>
+  (session.check !== null && (session.check.state === 'waiting' || session.check.state === 'running')) ||
+  isReviewing(session);
+
+/** Whether Claude's review of the phase is due or runs. */
+export const isReviewing = ({ review }: { review: StageReview | null }): boolean =>
+  review !== null && isUnderWay(review);
 
 /** Whether the check ended badly by its own doing, so that its output can tell Claude what to mend. */
 export const hasFailed = (check: Pick<StageCheck, 'state'>): boolean =>

@@ -9,6 +9,7 @@ import { Project } from './projects.ts';
 import { Decision, RequestKind } from './requests.ts';
 import { PermissionRule } from './rules.ts';
 import { LiveNow, SessionSummary } from './sessions.ts';
+import { SideRun } from './side-runs.ts';
 import { Stage } from './stages.ts';
 import { WorktreeCommand } from './worktree-commands.ts';
 
@@ -42,6 +43,8 @@ export const eventData = {
   'draft-updated': Draft,
   /** Comments of the stage were added, changed, removed, sent, or followed the code: read them again. */
   'comments-updated': z.object(ofStage),
+  /** Claude was asked something beside the conversation, or that began or ended. */
+  'side-run-updated': SideRun,
   /** A person ticked files of the stage as viewed, or took a tick back: their own are read again. */
   'viewed-updated': z.object({ ...ofStage, person: z.string() }),
   'mode-changed': z.object({ ...ofStage, mode: z.string() }),
@@ -103,6 +106,7 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('worktree-command-updated'),
   eventSchema('draft-updated'),
   eventSchema('comments-updated'),
+  eventSchema('side-run-updated'),
   eventSchema('viewed-updated'),
   eventSchema('mode-changed'),
   eventSchema('transcript-appended'),

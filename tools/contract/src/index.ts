@@ -34,6 +34,7 @@ export * from './rules.ts';
 export * from './sandbox.ts';
 export * from './search.ts';
 export * from './sessions.ts';
+export * from './side-runs.ts';
 export * from './stages.ts';
 export * from './stakes.ts';
 export * from './templates.ts';

@@ -33,6 +33,7 @@ export const problems = {
   unknown_trash: 404,
   unknown_command: 404,
   unknown_server: 404,
+  unknown_side_run: 404,
   unknown_process: 404,
   unknown_task: 404,
   unknown_mcp_server: 404,

@@ -11,6 +11,7 @@ import {
 } from './comments.ts';
 import { ContentQuery, FileContent } from './diff.ts';
 import { StageId } from './ids.ts';
+import { SideRun, SideRunKind } from './side-runs.ts';
 
 const onStage = { stageId: StageId };
 const ofComment = z.object({ ...onStage, commentId: CommentId });
@@ -32,5 +33,10 @@ export const reviewCommands = {
   /** Sends drafts and findings as one message. */
   send_comments: { time: 'slow', input: SendComments.extend(onStage), reply: SentComments },
   get_viewed: { time: 'read', input: z.object(onStage), reply: z.object({ viewed: ViewedFiles }) },
+  /** Lists what Claude was asked beside the conversation, newest first. */
+  get_side_runs: { time: 'read', input: z.object(onStage), reply: z.object({ runs: z.array(SideRun) }) },
+  /** Asks Claude to review the changes, or to write the text of a pull request. The answer comes as an event. */
+  start_side_run: { input: z.object({ ...onStage, kind: SideRunKind }), reply: z.object({ run: SideRun }) },
+  stop_side_run: { input: z.object({ ...onStage, runId: z.uuid() }), reply: z.object({ run: SideRun }) },
   set_viewed: { input: ViewedBody.extend(onStage), reply: z.object({ viewed: ViewedFiles }) },
 } as const;

@@ -4,6 +4,7 @@ import { OpenDenial } from './denials.ts';
 import { ChangeCounts } from './diff.ts';
 import { LaunchId, StageId } from './ids.ts';
 import { ISOLATION_UNKNOWN, Isolation } from './sandbox.ts';
+import { StageReview } from './side-runs.ts';
 
 /** The permission modes that a person may choose. The CLI refuses `bypassPermissions` when it runs as root. */
 export const PermissionMode = z.enum(['default', 'acceptEdits', 'plan', 'dontAsk', 'auto', 'bypassPermissions']);
@@ -187,6 +188,8 @@ export const SessionNow = z.discriminatedUnion('kind', [
     /** When it began to run; for a call that a person allowed, when it was allowed. */
     since: z.iso.datetime(),
   }),
+  /** Claude's own review of the changes runs. */
+  z.object({ kind: z.literal('review'), since: z.iso.datetime() }),
   /** A check of the finished phase runs. */
   z.object({ kind: z.literal('check'), command: z.string(), since: z.iso.datetime() }),
   ...LiveNow.options,
@@ -230,6 +233,8 @@ export const SessionSummary = z.object({
   atGate: z.boolean().default(false),
   /** The newest check of the phase; null before the first. */
   check: StageCheck.nullable().default(null),
+  /** Claude's review in the current phase; null if that is none, or has not begun. */
+  review: StageReview.nullable().default(null),
   backgroundTasks: z.array(BackgroundTask),
   /** As Claude Code last reported: at the beginning of a turn, or on request. Empty without a process. */
   mcpServers: z.array(McpServer.pick({ name: true, state: true })).default([]),

@@ -55,6 +55,11 @@ export const Phase = z.strictObject({
   prompt: z.string().trim().min(1, 'is empty').max(200_000, 'is longer than 200,000 characters'),
   permissionMode: PermissionMode.optional(),
   gate: Gate.default('none'),
+  /**
+   * `review`: Claude reviews the changes beside the conversation, with `prompt` as what to look for; its findings become comments.
+   * With the gate `none`, the pipeline continues if it found nothing. Left out: Claude works on the prompt.
+   */
+  kind: z.enum(['work', 'review']).optional(),
   /** `fresh`: Claude knows nothing of the phases before it but what the prompt says. */
   conversation: z.enum(['same', 'fresh']).default('same'),
 });
@@ -62,7 +67,23 @@ export type Phase = z.infer<typeof Phase>;
 
 /** A phase as it is given: its prompt is a template (`{{stage.title}}`, for example). */
 const NewPhase = Phase.extend({ prompt: Template });
-export const NewPhases = z.array(NewPhase).max(20, 'has more than 20 phases');
+
+/** Whether a phase is a review by Claude. */
+export const isReview = (phase: Pick<Phase, 'kind'> | undefined): boolean => phase?.kind === 'review';
+
+/** The phases of a stage or of a pipeline. */
+export const NewPhases = z
+  .array(NewPhase)
+  .max(20, 'has more than 20 phases')
+  .superRefine((phases, context) => {
+    for (const [index, phase] of phases.entries()) {
+      if (!isReview(phase)) continue;
+      const refuse = (key: string, message: string) =>
+        context.addIssue({ code: 'custom', path: [index, key], message });
+      if (index === 0) refuse('kind', 'cannot be a review, as there is nothing to review yet');
+      if (typeof phase.gate !== 'string') refuse('gate', 'of a review cannot be a check; give it to the phase before');
+    }
+  });
 
 const PipelineName = z.string().trim().min(1, 'is empty').max(100, 'is longer than 100 characters');
 

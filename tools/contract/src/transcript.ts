@@ -48,6 +48,7 @@ export const NoticeCode = z.enum([
   'reopened',
   'merged',
   'merge-undone',
+  'review',
   'sandbox-left',
   'sandbox-loosened',
   'session-message',

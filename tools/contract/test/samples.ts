@@ -155,6 +155,17 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   },
   'draft-updated': { stageId, key: 'message', value: 'Half a thou', updatedAt: AT, writer: 'tab-1' },
   'comments-updated': { stageId },
+  'side-run-updated': {
+    ...{
+      id: 'bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb',
+      stageId: sampleStage().id,
+      kind: 'review',
+      state: 'running',
+      by: 'Ada',
+    },
+    ...{ phaseIndex: null, createdAt: AT, startedAt: AT, endedAt: null, reason: null, diff: null, costUsd: null },
+    ...{ summary: null, findings: 0, misplaced: [], text: null },
+  },
   'viewed-updated': { stageId, person: 'Ada' },
   'mode-changed': { stageId, mode: 'plan' },
   'transcript-appended': { stageId, index: 1 },

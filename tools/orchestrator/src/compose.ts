@@ -28,11 +28,12 @@ import { composePullRequests } from './compose/pull-requests.ts';
 import { reactToChanges } from './compose/react-to-changes.ts';
 import { runChecks } from './compose/run-checks.ts';
 import { type RunningSessions, runSessions } from './compose/run-sessions.ts';
+import { runSideRuns } from './compose/run-side-runs.ts';
 import { type StartContext, TIME_LIMITS, type TimeLimits } from './compose/start-context.ts';
 import { createConversations } from './conversations/conversations.ts';
 import { startWriteWatch } from './disk/write-watch.ts';
 import { tellClaudeNews } from './doctor/claude-news.ts';
-import { createClaudeWatch } from './doctor/claude-watch.ts';
+import { type ClaudeWatch, createClaudeWatch } from './doctor/claude-watch.ts';
 import { askLogin } from './doctor/inspect-claude.ts';
 import { createLoginWatch } from './doctor/login-watch.ts';
 import { createSandboxWatch } from './doctor/sandbox-watch.ts';
@@ -123,7 +124,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     });
     const services = await createServices(
       context,
-      { ...storage, ...kept, ...repositories, ...running, outboxBell },
+      { ...storage, ...kept, ...repositories, ...running, outboxBell, claude: programs.claude },
       options,
     );
     const machine = { ...programs, ...running, disk: storage.disk, writes: services.writes };
@@ -172,7 +173,7 @@ function keepFiles({ config, log, edges, life }: StartContext, { store }: Storag
   return { draftFiles, trash };
 }
 
-/** The home folder of the person. */
+/** The person's home folder. */
 const homeOf = ({ HOME }: Readonly<Record<string, string>>): string => HOME ?? homedir();
 
 /** Claude Code and its sandbox, as installed on this machine. */
@@ -213,7 +214,9 @@ function createDeltas<T>() {
   };
 }
 
-type ServiceParts = Storage & Repositories & RunningSessions & { outboxBell: Bell<StageId>; trash: Trash };
+type ServiceParts = Storage &
+  Repositories &
+  RunningSessions & { outboxBell: Bell<StageId>; trash: Trash; claude: ClaudeWatch };
 
 /** The services that people's commands use. */
 async function createServices(context: StartContext, parts: ServiceParts, { onCodeUsed }: ComposeOptions) {
@@ -246,9 +249,11 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   const completion = await completeStages(context, { ...parts, receipts });
   const stages = createStages({ store, worktrees, settingsOf: parts.stageSettings.ofProject });
   const checks = await runChecks(context, parts);
+  const sideRuns = await runSideRuns(context, parts);
   const pullRequests = await composePullRequests(context, { ...parts, messages, completion, receipts });
   return {
-    ...{ projects, logins, approvals, people, messages, writes, stages, completion, pullRequests, receipts, checks },
+    ...{ projects, logins, approvals, people, messages, writes, stages },
+    ...{ completion, pullRequests, receipts, checks, sideRuns },
     removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, edges, worktrees, messages }),

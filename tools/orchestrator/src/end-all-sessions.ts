@@ -35,6 +35,8 @@ export async function endAllSessions(
     await endStragglers(store.read.launches, GRACE_MS);
     for (const { command, process } of await store.read.worktreeCommands.listRunning())
       await endCommand({ id: command.id, process, isSandboxed: command.isolation.level === 'sandbox' }, GRACE_MS);
+    for (const { run, process } of await store.read.sideRuns.listIn(['running']))
+      await endCommand({ id: run.id, process, isSandboxed: false }, GRACE_MS);
     return {
       ended: results.filter(({ lived, gone }) => lived && gone).length,
       failed: results.filter(({ gone }) => !gone).map(({ stageId }) => stageId),

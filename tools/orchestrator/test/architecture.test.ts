@@ -96,6 +96,7 @@ describe('the orchestrator', () => {
     'receipts',
     'scheduler',
     'sessions',
+    'side-runs',
     'stages',
     'trash',
     'trust',
@@ -130,6 +131,10 @@ describe('the orchestrator', () => {
     conversations: ['claude', 'domain', 'lib', 'store', 'type stages', 'type worktrees'],
     'pull-requests': ['domain', 'lib', 'store', 'type worktrees'],
     receipts: ['agent', 'lib', 'store'],
+    'side-runs': [
+      ...['claude', 'domain', 'lib', 'store'],
+      ...typesOf(['comments', 'sessions', 'trust', 'worktree-commands', 'worktrees']),
+    ],
     trust: ['claude', 'lib', 'store', 'type worktrees'],
     sessions: ['agent', 'claude', 'domain', 'lib', 'store', 'type trust', 'type worktree-commands', 'type worktrees'],
     // It is handed its parts, so it needs to know what they look like and not how they are made.
@@ -151,6 +156,7 @@ describe('the orchestrator', () => {
       'stages',
       'isolation',
       'checks',
+      'side-runs',
       'project-settings',
       'trust',
       'worktree-commands',

@@ -3,6 +3,7 @@ import { changeSession, noSession } from '../domain/change-session.ts';
 import { setCheck, stopCheck } from '../domain/checks.ts';
 import { endCheck, interruptCheck, runCheckAgain, sendFailureAgain } from '../domain/end-check.ts';
 import type { SessionChange } from '../domain/session-change.ts';
+import { settlePhase } from '../domain/settle-phase.ts';
 import type { Bell } from '../lib/bell.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
@@ -136,17 +137,13 @@ async function link(tx: Tx, id: string, commandId: string): Promise<void> {
 /** Changes the session of a check that has ended, and continues with what is queued then. */
 async function settle(
   tx: Tx,
-  { outboxBell, resumeWith }: Pick<ChecksParts, 'outboxBell' | 'resumeWith'>,
+  parts: Pick<ChecksParts, 'outboxBell' | 'resumeWith'>,
   { stageId, id }: CheckRecord,
   work: (change: SessionChange) => Promise<void>,
 ): Promise<void> {
   const session = await tx.sessions.find(stageId);
   if (session === null || session.check?.checkId !== id) return;
-  const record = await changeSession(tx, stageId, work);
-  if (record.launchId !== null) return tx.afterCommit(() => outboxBell.ring(stageId));
-  if (record.queueHeld || record.alarm !== null || isChecking(record)) return;
-  const [row] = await tx.outbox.queueOf(stageId);
-  if (row !== undefined) await resumeWith(tx, stageId, row);
+  await settlePhase(tx, parts, stageId, work);
 }
 
 /** What people do with checks. */

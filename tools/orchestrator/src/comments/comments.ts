@@ -4,9 +4,7 @@ import {
   type NewComment,
   type ReviewComment,
   type SentComments,
-  type StageDiff,
   type StageId,
-  type Worktree,
 } from '@callboard/contract';
 import { tellComments } from '../domain/review-comments.ts';
 import type { Edges } from '../lib/edges.ts';
@@ -16,7 +14,8 @@ import type { CommentRecord } from '../store/records.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { quoteOf, reviewMessage } from './review-message.ts';
+import { linesAt } from './place-comment.ts';
+import { reviewMessage } from './review-message.ts';
 
 /** What people write beside the lines of a stage's changes. */
 export interface Comments {
@@ -54,7 +53,8 @@ export function createComments({ store, edges, worktrees, messages }: CommentsPa
     if (worktree === null) throw new Rejection('no_session', `${stageId} has no worktree yet. Start the stage first.`);
     const { path, base, tree } = wanted;
     const ends = { ...(base !== undefined && { base }), ...(tree !== undefined && { tree }) };
-    return linesAt(worktrees, worktree, wanted, await worktrees.diff(project, worktree, { path, ...ends }));
+    const diff = await worktrees.diff(project, worktree, { path, ...ends });
+    return worktrees.withContents(worktree, (contents) => linesAt(contents, wanted, diff));
   }
 
   return {
@@ -192,27 +192,4 @@ function stateOf({ sentAt, answeredAt, hasMoved }: Omit<CommentRecord, 'origin'>
   if (sentAt === null) return 'draft';
   if (hasMoved) return 'outdated';
   return answeredAt === null ? 'sent' : 'answered';
-}
-
-/** Returns the lines that a comment is about, and the content that has them. @throws Rejection `bad_request` */
-function linesAt(
-  worktrees: Pick<Worktrees, 'withContents'>,
-  worktree: Worktree,
-  { path, side, line, endLine = line }: NewComment,
-  { base, tree, files }: StageDiff,
-): Promise<{ version: string; quote: string }> {
-  if (endLine < line) throw new Rejection('bad_request', 'The last line is before the first one.');
-  return worktrees.withContents(worktree, async (contents) => {
-    const [before, after] = files[0]?.version.split('..') ?? [];
-    const changed = side === 'old' ? before : after;
-    const version = changed ?? (await contents.versionIn(side === 'old' ? base : tree, path));
-    const lines = version === null || version === '' ? null : await contents.lines(version);
-    if (version === null || lines === null) {
-      const when = side === 'old' ? 'before the changes' : 'with the changes';
-      throw new Rejection('bad_request', `There is no text file ${path} ${when}.`);
-    }
-    if (endLine > lines.length)
-      throw new Rejection('bad_request', `${path} has ${lines.length} lines there, so there is no line ${endLine}.`);
-    return { version, quote: quoteOf(lines.slice(line - 1, endLine)) };
-  });
 }

@@ -1,4 +1,5 @@
 import type { ReviewComment } from '@callboard/contract';
+import { fenced } from '../lib/fenced.ts';
 
 type Sent = Pick<ReviewComment, 'path' | 'side' | 'line' | 'endLine' | 'quote' | 'text' | 'hasMoved' | 'isFinding'>;
 
@@ -10,7 +11,7 @@ export function reviewMessage(comments: readonly Sent[]): string {
       : `Please address these ${comments.length} comments on your changes.`;
   const parts = comments.map((comment, at) => {
     const number = comments.length === 1 ? '' : `${at + 1}. `;
-    return `${number}${placeWords(comment)}\n${quoted(comment.quote)}\n${comment.text.trim()}`;
+    return `${number}${placeWords(comment)}\n${fenced(comment.quote)}\n${comment.text.trim()}`;
   });
   return [lead, ...parts].join('\n\n').toWellFormed();
 }
@@ -24,13 +25,6 @@ function placeWords({ path, side, line, endLine, hasMoved, isFinding }: Sent): s
     ...(isFinding ? ['from your own review'] : []),
   ];
   return `${path}, ${lines}${remarks.length === 0 ? '' : ` (${remarks.join('; ')})`}:`;
-}
-
-/** A fence is longer than any that the code contains. */
-function quoted(code: string): string {
-  const longest = Math.max(2, ...[...code.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${code}\n${fence}`;
 }
 
 const MOST_LINES = 40;

@@ -247,7 +247,7 @@ async function conversationLost({ tx, change, launchId }: EventContext): Promise
   if (!isGiven) await tx.outbox.insert({ ...row, body: prompt, position: front });
   await stopCheck(tx, change, 'The conversation was lost.');
   await noteFirstPhase(tx, stage);
-  change.record = { ...change.record, sessionId: null, phaseIndex: 0, atGate: false, check: null };
+  change.record = { ...change.record, sessionId: null, phaseIndex: 0, atGate: false, check: null, review: null };
   change.queueChanged = true;
   const text =
     'Claude Code has no record of this conversation, because it ended before anything was written. The conversation cannot be resumed. Start the stage to begin a new one with its prompt; the work in its worktree is untouched.';

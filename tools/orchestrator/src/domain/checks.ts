@@ -2,6 +2,7 @@ import { type Check, type CheckState, isChecking, type Stage } from '@callboard/
 import type { CheckRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { addNotice, type Notice, type SessionChange } from './session-change.ts';
+import { stopReview } from './side-runs.ts';
 
 /** Sets the state of a check, in its own row and in its session. */
 export async function setCheck(tx: Tx, change: SessionChange, run: CheckRecord): Promise<void> {
@@ -53,10 +54,11 @@ export async function giveUpCheck(
 }
 
 /**
- * Stops the check of a session if one is due or runs; whoever runs it ends its processes when this is committed. Returns whether
+ * Stops the check, or Claude's review, of a session's phase if one is due or runs; whoever runs it ends its processes when this is committed. Returns whether
  * there was one.
  */
 export async function stopCheck(tx: Tx, change: SessionChange, reason: string): Promise<boolean> {
+  if (await stopReview(tx, change, reason)) return true;
   if (!isChecking(change.record)) return false;
   const run = await currentCheck(tx, change);
   if (run !== null) await giveUpCheck(tx, change, run, { state: 'stopped', reason });

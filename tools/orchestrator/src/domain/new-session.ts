@@ -28,6 +28,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     phaseIndex: 0,
     atGate: false,
     check: null,
+    review: null,
     stalledSince: null,
     denials: 0,
     openDenial: null,

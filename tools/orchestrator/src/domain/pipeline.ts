@@ -2,6 +2,7 @@ import {
   type CheckState,
   checkOf,
   isChecking,
+  isReview,
   type Phase,
   renderTemplate,
   type Stage,
@@ -15,6 +16,7 @@ import { currentCheck, dueCheck } from './checks.ts';
 import { newestEntries } from './commands-of.ts';
 import { deliverNext } from './message-delivery.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
+import { dueSideRun } from './side-runs.ts';
 
 /** How much of Claude's last words is kept of a phase, in characters. */
 const LONGEST_RESULT = 50_000;
@@ -68,6 +70,7 @@ export async function followPipeline(tx: Tx, change: SessionChange): Promise<voi
   const stage = await tx.stages.find(record.stageId);
   const finished = stage?.pipeline[record.phaseIndex];
   if (stage == null || finished === undefined) return;
+  if (isReview(finished)) return followInReview(tx, change, stage);
   const check = checkOf(finished.gate);
   const isToDo = check === null ? !record.atGate : record.turnToFollow && !isChecking(record);
   if (!isToDo && !record.turnToFollow) return;
@@ -76,6 +79,18 @@ export async function followPipeline(tx: Tx, change: SessionChange): Promise<voi
   if (!isToDo) return;
   if (check === null) await passGate(tx, change, stage);
   else await dueCheck(tx, change, { stage, check, by: null });
+}
+
+/**
+ * Continues after a turn in a phase that is a review: findings were sent to Claude, or a person wrote. A review without a result is
+ * due again; after one with a result, the phase is finished.
+ */
+async function followInReview(tx: Tx, change: SessionChange, stage: Stage): Promise<void> {
+  if (!change.record.turnToFollow || isChecking(change.record)) return;
+  if ((await tx.outbox.countQueued(stage.id)) > 0) return;
+  change.record = { ...change.record, turnToFollow: false };
+  if (change.record.review?.state === 'done') await passGate(tx, change, stage);
+  else await dueSideRun(tx, change, { kind: 'review', by: null, isOfPhase: true });
 }
 
 /** Keeps Claude's last words of the phase. */
@@ -128,8 +143,9 @@ export async function beginPhase(
   const { stageId, launchId, mode } = change.record;
   const row = { stageId, actor: null, createdAt: tx.now };
   const prompt = renderTemplate(phase.prompt, await templateValues(tx, change, stage));
-  if (launchId !== null && phase.permissionMode !== undefined && phase.permissionMode !== mode) {
-    const request = { subtype: 'set_permission_mode', mode: phase.permissionMode };
+  const wished = isReview(phase) ? mode : (phase.permissionMode ?? mode);
+  if (launchId !== null && wished !== mode) {
+    const request = { subtype: 'set_permission_mode', mode: wished };
     await tx.outbox.insert({
       ...row,
       id: tx.newId(),
@@ -141,10 +157,15 @@ export async function beginPhase(
   const index = change.record.phaseIndex + 1;
   change.record = {
     ...change.record,
-    ...{ phaseIndex: index, atGate: false, check: null, turnToFollow: false },
-    mode: launchId === null ? (phase.permissionMode ?? mode) : mode,
+    ...{ phaseIndex: index, atGate: false, check: null, review: null, turnToFollow: false },
+    mode: launchId === null ? wished : mode,
   };
   notePhase(tx, change, `The phase "${phase.name}" begins.`);
+  if (isReview(phase)) {
+    await addPhaseRun(tx, stage, { index, phase, prompt });
+    await dueSideRun(tx, change, { kind: 'review', by: null, isOfPhase: true });
+    return;
+  }
   tx.syncFirst(); // otherwise a power cut could make its prompt again, under an id that Claude does not know
   if (phase.conversation === 'fresh') await clearConversation(tx, change);
   const message = { ...row, id: tx.newId(), launchId: null, wireId: tx.newWireId() };

@@ -60,7 +60,9 @@ function changeCall(change: SessionChange, toolUseId: string, fields: Partial<Ru
 /** Returns what a session in this state does at this moment, as far as the store knows; null if it does nothing. */
 export function nowOf(record: SessionRecord, state: SessionState, now: string): SessionNow | null {
   if (state !== 'busy' && state !== 'waiting') return null;
-  const { check } = record;
+  const { check, review } = record;
+  if (review?.state === 'running') return { kind: 'review', since: review.since };
+  if (review?.state === 'waiting') return null;
   if (check?.state === 'waiting') return null;
   if (check?.state === 'running')
     return { kind: 'check', command: oneLine(check.command, LONGEST_ACTION), since: check.since };

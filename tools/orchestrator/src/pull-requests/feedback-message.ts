@@ -1,4 +1,5 @@
 import type { HostComment, PullRequest } from '@callboard/contract';
+import { fenced } from '../lib/fenced.ts';
 import type { CheckLog } from './hosts/code-host.ts';
 
 /** What a person chose to send. */
@@ -60,13 +61,6 @@ function lastPart(log: string): string {
   if (text.length <= LONGEST_LOG) return text;
   const cut = text.slice(-LONGEST_LOG);
   return `... (${text.length - cut.length} characters before)\n${cut.slice(cut.indexOf('\n') + 1)}`;
-}
-
-/** A block that nothing in the text can end. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }
 
 function bounded(parts: readonly string[]): string[] {

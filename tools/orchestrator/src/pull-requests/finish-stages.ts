@@ -1,4 +1,12 @@
-import { boardView, type FinishWay, isActive, type StageId, type StageView } from '@callboard/contract';
+import {
+  boardView,
+  type FinishWay,
+  isActive,
+  isReview,
+  type StageId,
+  type StageReview,
+  type StageView,
+} from '@callboard/contract';
 import type { Logger } from '../lib/logger.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
 import type { Store } from '../store/store.ts';
@@ -99,8 +107,11 @@ export function turnToFinish(stage: StageView): string | null {
   if (turn === null || worktree === null || merged !== null || completedAt !== null) return null;
   if (column !== 'review' || (session?.queued ?? 0) > 0) return null;
   if ((session?.phaseIndex ?? 0) < pipeline.length - 1) return null;
+  if (isReview(pipeline.at(-1)) && !foundNothing(session?.review ?? null)) return null; // a person decides about findings
   if (pipeline.at(-1)?.gate === 'human') return null; // a person looks at the last phase, and finishes
   if (finishing === null || finishing.turn !== turn) return finishing?.state === 'under-way' ? null : turn;
   // A restart in the middle of a merge; that of a pull request is continued by itself.
   return finishing.way === 'merge' && finishing.state === 'under-way' ? turn : null;
 }
+
+const foundNothing = (review: StageReview | null): boolean => review?.state === 'done' && review.findings === 0;

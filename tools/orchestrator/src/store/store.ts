@@ -1,5 +1,5 @@
 import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callboard/contract';
-import type { ChecksTable, PhaseRunsTable } from './ports/check-tables.ts';
+import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-tables.ts';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
 import type { PeopleTable } from './ports/people-table.ts';
 import type { AgreedTable, CapabilitiesTable, ProjectsTable, RulesTable } from './ports/project-tables.ts';
@@ -27,6 +27,7 @@ export interface Tables {
   readonly mergeIntents: MergeIntentsTable;
   readonly checks: ChecksTable;
   readonly phaseRuns: PhaseRunsTable;
+  readonly sideRuns: SideRunsTable;
   readonly sessions: SessionsTable;
   readonly launches: LaunchesTable;
   readonly outbox: OutboxTable;

@@ -12,6 +12,8 @@ export interface RunOptions {
   id: string;
   placed: PlacedCommand;
   file: OutputFile;
+  /** The file that it reads from; without one, its input is empty. */
+  input?: string;
   timeLimitMs: number | null;
   /** Between SIGTERM and SIGKILL. */
   graceMs: number;
@@ -69,7 +71,7 @@ export function runCommand(options: RunOptions): CommandRun {
 
   async function run(): Promise<CommandEnd> {
     const stdio = [
-      { path: '/dev/null', flags: 'r' },
+      { path: options.input ?? '/dev/null', flags: 'r' },
       { path: options.file.path, flags: 'a' },
       { path: options.file.path, flags: 'a' },
     ];

@@ -96,7 +96,6 @@ export const claudeVariables = ({
 function settings(launch: LaunchArguments): object {
   const { dataDir, allow, directories, hosts, deny, sandbox, userSettingsOnly, sessionMessages } = launch;
   const ask = sandbox === null ? launch.ask : [ASK_TO_LEAVE, ...launch.ask];
-  const own = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => `/${join(dataDir, path)}`);
   return {
     ...userSettingsOnly?.preferences,
     // Otherwise the CLI's own classifier decides about Bash in plan mode, and denies everything where it cannot run.
@@ -106,15 +105,20 @@ function settings(launch: LaunchArguments): object {
     // The CLI merges them with the hosts of other settings; without a sandbox they have no effect.
     ...(sandbox === null && hosts.length > 0 && { sandbox: { network: { allowedDomains: hosts } } }),
     ...(sandbox !== null && { sandbox: sandboxSettings(sandbox, hosts) }),
-    // The agent must not touch Callboard's own files.
     permissions: {
-      deny: [...own.flatMap((path) => [`Read(${path})`, `Edit(${path})`]), ...deny],
+      deny: [...ownFilesDenied(dataDir), ...deny],
       ...(ask.length > 0 && { ask }),
       allow,
       additionalDirectories: directories,
     },
   };
 }
+
+/** Returns the rules that keep Claude off Callboard's own files. */
+export const ownFilesDenied = (dataDir: string): string[] =>
+  ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**']
+    .map((path) => `/${join(dataDir, path)}`)
+    .flatMap((path) => [`Read(${path})`, `Edit(${path})`]);
 
 interface Account {
   /** As returned by `process.getuid`; undefined where that does not exist. */

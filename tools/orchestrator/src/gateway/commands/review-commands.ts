@@ -1,5 +1,6 @@
 import type { Comments } from '../../comments/comments.ts';
 import type { Viewed } from '../../comments/viewed.ts';
+import type { SideRuns } from '../../side-runs/side-runs.ts';
 import type { WorktreeFiles } from '../../stages/worktree-files.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
@@ -7,6 +8,7 @@ export interface ReviewParts {
   comments: Comments;
   viewed: Viewed;
   files: WorktreeFiles;
+  sideRuns: SideRuns;
 }
 
 type ReviewCommands =
@@ -16,10 +18,18 @@ type ReviewCommands =
   | 'edit_comment'
   | 'remove_comment'
   | 'send_comments'
+  | 'get_side_runs'
+  | 'start_side_run'
+  | 'stop_side_run'
   | 'get_viewed'
   | 'set_viewed';
 
-export function reviewCommands({ comments, viewed, files }: ReviewParts): Pick<CommandHandlers, ReviewCommands> {
+export function reviewCommands({
+  comments,
+  viewed,
+  files,
+  sideRuns,
+}: ReviewParts): Pick<CommandHandlers, ReviewCommands> {
   return {
     get_diff_content: ({ stageId, ...query }) => files.content(stageId, query),
     get_comments: async ({ stageId }, { actor }) => ({ comments: await comments.list(stageId, actor.name) }),
@@ -33,6 +43,13 @@ export function reviewCommands({ comments, viewed, files }: ReviewParts): Pick<C
       comment: await comments.remove(stageId, commentId, actor.name),
     }),
     send_comments: ({ stageId, ids }, { actor }) => comments.send(stageId, ids, actor.name),
+    get_side_runs: async ({ stageId }) => ({ runs: await sideRuns.list(stageId) }),
+    start_side_run: async ({ stageId, kind }, { actor }) => ({
+      run: await sideRuns.start(stageId, kind, actor.name),
+    }),
+    stop_side_run: async ({ stageId, runId }, { actor }) => ({
+      run: await sideRuns.stop(stageId, runId, actor.name),
+    }),
     get_viewed: async ({ stageId }, { actor }) => ({ viewed: await viewed.list(stageId, actor.name) }),
     set_viewed: async ({ stageId, ...file }, { actor }) => ({
       viewed: await viewed.set(stageId, file, actor.name),

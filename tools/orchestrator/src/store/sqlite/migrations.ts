@@ -181,6 +181,18 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create index phase_runs_by_stage on phase_runs(stage_id)`,
     ],
   },
+  {
+    // What Claude is asked beside the conversations.
+    id: 19,
+    statements: [
+      `create table side_runs (
+         ordinal integer primary key autoincrement, id text not null unique,
+         stage_id text not null references stages(id) on delete cascade, state text not null, process text,
+         document text not null)`,
+      `create index side_runs_by_state on side_runs(state)`,
+      `create index side_runs_by_stage on side_runs(stage_id)`,
+    ],
+  },
 ];
 
 /**

@@ -58,6 +58,7 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   // What the project runs in a worktree.
   unknown_command: own('refresh'),
   unknown_server: own('refresh'),
+  unknown_side_run: own('refresh'),
   command_running: own('refresh'),
   no_command: own(null),
   no_worktree: own('start-stage'),

@@ -4,6 +4,7 @@ import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
 import { clockTime } from './format.ts';
 import { finishingWords } from './pull-request-words.ts';
+import { openReview, reviewProblem, reviewWords } from './review-words.ts';
 
 /** What raised the alarm, in a few words, for cards and titles of notices. */
 export const ALARM_WORDS: Readonly<Record<AlarmCode, string>> = {
@@ -41,6 +42,9 @@ export function stoppedWords(stage: StageView): StageWords {
     return { text: `Security alarm: ${ALARM_WORDS[session.alarm.code].toLowerCase()}`, tone: 'needs' };
   const check = checkAtGate(stage);
   if (check !== null) return { text: checkGateWords(check), tone: hasFailed(check) ? 'fail' : 'needs' };
+  const review = openReview(stage);
+  if (review !== null)
+    return { text: reviewWords(review), tone: reviewProblem(review.state) === null ? 'needs' : 'fail' };
   if (session?.atGate === true) return { text: `${phaseNow(stage)} finished`, tone: 'needs' };
   if (session !== null && session.stalledSince !== null)
     return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };

@@ -1,4 +1,4 @@
-import { checkOf, type Gate, type PermissionMode, type Phase } from '@callboard/contract';
+import { checkOf, type Gate, isReview, type PermissionMode, type Phase } from '@callboard/contract';
 import { z } from 'zod';
 
 /** A phase of a pipeline, as typed. */
@@ -16,19 +16,22 @@ export const PhaseForm = z.object({
   /** What goes to Claude after a failure; empty: Callboard's own words. */
   message: z.string().default(''),
   isFresh: z.boolean().default(false),
+  /** Claude reviews the changes beside the conversation. */
+  isReview: z.boolean().default(false),
 });
 export type PhaseForm = z.infer<typeof PhaseForm>;
 
 /** A phase as it is added to a form. */
 export const emptyPhase = (): PhaseForm => ({
   ...{ key: crypto.randomUUID(), name: '', prompt: '', permissionMode: '', gate: 'human' },
-  ...{ command: '', minutes: '10', attempts: '3', message: '', isFresh: false },
+  ...{ command: '', minutes: '10', attempts: '3', message: '', isFresh: false, isReview: false },
 });
 
-export function phaseFormOf({ name, prompt, permissionMode, gate, conversation }: Phase, key: string): PhaseForm {
+export function phaseFormOf(phase: Phase, key: string): PhaseForm {
+  const { name, prompt, permissionMode, gate, conversation } = phase;
   const check = checkOf(gate);
   const isFresh = conversation === 'fresh';
-  const own = { key, name, prompt, permissionMode: permissionMode ?? '', isFresh };
+  const own = { key, name, prompt, permissionMode: permissionMode ?? '', isFresh, isReview: isReview(phase) };
   if (check === null) return { ...emptyPhase(), ...own, gate: gate === 'human' ? 'human' : 'none' };
   const { command, timeLimit, attempts, message } = check;
   const limits = { command, minutes: String(Number((timeLimit / 60).toFixed(2))), attempts: String(attempts) };
@@ -40,6 +43,7 @@ export const phaseOf = (form: PhaseForm): Phase => ({
   name: form.name,
   prompt: form.prompt,
   gate: gateOf(form),
+  ...(form.isReview && { kind: 'review' as const }),
   conversation: form.isFresh ? 'fresh' : 'same',
   ...(form.permissionMode === '' ? {} : { permissionMode: form.permissionMode as PermissionMode }), // one of the options
 });
@@ -54,6 +58,7 @@ const numberOf = (typed: string): number => (typed.trim() === '' ? Number.NaN : 
 
 const FIELDS: Readonly<Record<string, string>> = {
   name: 'name',
+  kind: 'kind',
   prompt: 'prompt',
   command: 'command of the check',
   timeLimit: 'time limit of the check',

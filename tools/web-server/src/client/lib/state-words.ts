@@ -1,9 +1,10 @@
-import { hasFailed, isActive, isChecking, type OpenDenial, type StageView } from '@callboard/contract';
+import { hasFailed, isActive, isChecking, isReviewing, type OpenDenial, type StageView } from '@callboard/contract';
 import { beforeStart } from './before-start.ts';
 import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
 import { denierWords } from './denial-words.ts';
 import { finishingWords } from './pull-request-words.ts';
+import { openReview, reviewProblem, reviewWords } from './review-words.ts';
 
 /** A stage's state, for the head of its page. `tone` selects the colour. */
 export interface StateWords {
@@ -23,7 +24,10 @@ export function stateWords(stage: StageView, pending: number, unsettled: number)
     case 'starting':
       return { words: stage.setup === 'due' && stage.worktree !== null ? 'Setting up' : 'Starting', tone: 'plain' };
     case 'busy':
-      return { words: isChecking(session) ? 'Checking' : 'Running', tone: 'plain' };
+      return {
+        words: isReviewing(session) ? 'Claude reviews' : isChecking(session) ? 'Checking' : 'Running',
+        tone: 'plain',
+      };
     case 'waiting':
       return { words: 'Running, answer on its way', tone: 'plain' };
     case 'failed':
@@ -43,6 +47,9 @@ function restWords(stage: StageView): StateWords {
   if (isLoggedOutStage(stage)) return { words: 'Claude is not logged in', tone: 'needs' };
   const check = checkAtGate(stage);
   if (check !== null) return { words: checkGateWords(check), tone: hasFailed(check) ? 'fail' : 'needs' };
+  const review = openReview(stage);
+  if (review !== null)
+    return { words: reviewWords(review), tone: reviewProblem(review.state) === null ? 'needs' : 'fail' };
   if (session?.atGate === true) return { words: 'Phase finished', tone: 'needs' };
   switch (session?.lastTurn?.outcome) {
     case 'succeeded':

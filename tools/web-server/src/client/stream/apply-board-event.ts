@@ -18,7 +18,7 @@ import {
   transcriptQuery,
 } from '../data/queries.ts';
 import { recentEventsOf } from '../data/recent-events.ts';
-import { commentsQuery, viewedQuery } from '../data/review-queries.ts';
+import { applySideRun, commentsQuery, viewedQuery } from '../data/review-queries.ts';
 import { applyDraft } from '../data/server-drafts.ts';
 import { withDecisions } from '../data/transcript-pages.ts';
 import { applyCommand } from '../data/workspace-queries.ts';
@@ -95,6 +95,9 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
       break;
     case 'comments-updated':
       void cache.invalidateQueries({ queryKey: commentsQuery(event.data.stageId).queryKey });
+      break;
+    case 'side-run-updated':
+      applySideRun(cache, event.data);
       break;
     case 'viewed-updated':
       void cache.invalidateQueries({ queryKey: viewedQuery(event.data.stageId).queryKey });

@@ -10,6 +10,8 @@ interface GateFieldsProps {
   change: (index: number, part: Partial<PhaseForm>) => void;
 }
 
+const NEXT_STARTS = 'The next phase starts automatically';
+
 /** What decides at the end of a phase. */
 export function GateFields({ phase, index, isLast, change }: GateFieldsProps) {
   const options = isLast
@@ -20,7 +22,7 @@ export function GateFields({ phase, index, isLast, change }: GateFieldsProps) {
       ]
     : [
         { value: 'human', label: 'You start the next phase' },
-        { value: 'none', label: 'The next phase starts automatically' },
+        { value: 'none', label: phase.isReview ? 'Without findings, the next phase starts' : NEXT_STARTS },
         { value: 'check', label: 'A command decides' },
       ];
   return (
@@ -28,7 +30,7 @@ export function GateFields({ phase, index, isLast, change }: GateFieldsProps) {
       <NativeSelect
         label="When it is finished"
         aria-label={`When phase ${index + 1} is finished`}
-        data={options}
+        data={phase.isReview ? options.filter(({ value }) => value !== 'check') : options}
         value={phase.gate}
         onChange={({ currentTarget }) => {
           const gate = currentTarget.value;

@@ -43,6 +43,14 @@ export function PhasesEditor({ phases, change, error, started = 0, about }: Phas
             />
             {index > 0 && (
               <Checkbox
+                label="Claude reviews the changes"
+                description="In a conversation of its own, and without changing anything. Its findings become comments"
+                checked={phase.isReview}
+                onChange={(event) => changeOne(index, reviewOf(phase, event.currentTarget.checked))}
+              />
+            )}
+            {index > 0 && !phase.isReview && (
+              <Checkbox
                 label="In a new conversation"
                 description="Claude then knows of the phases before it only what the prompt says"
                 checked={phase.isFresh}
@@ -74,6 +82,12 @@ export function PhasesEditor({ phases, change, error, started = 0, about }: Phas
     </fieldset>
   );
 }
+
+/** A review has no check: nothing was built in it. */
+const reviewOf = ({ gate }: PhaseForm, isReview: boolean): Partial<PhaseForm> => ({
+  isReview,
+  ...(isReview && gate === 'check' && { gate: 'human' }),
+});
 
 interface PhaseHeadProps {
   phases: readonly PhaseForm[];

@@ -117,6 +117,15 @@ export const examples: Examples = {
       ],
     },
   },
+  get_side_runs: { input: onStage, reply: { runs: [work.sideRun] } },
+  start_side_run: {
+    input: { ...onStage, kind: 'review' },
+    reply: { run: { ...work.sideRun, state: 'waiting', endedAt: null, costUsd: null, summary: null, findings: 0 } },
+  },
+  stop_side_run: {
+    input: { ...onStage, runId: work.sideRun.id },
+    reply: { run: { ...work.sideRun, state: 'stopped', reason: 'Stopped by ada.' } },
+  },
   get_viewed: { input: onStage, reply: { viewed: { 'src/login.ts': '..5be1a5d6a2d0c7d4' } } },
   set_viewed: {
     input: { ...onStage, path: 'src/login.ts', version: '..5be1a5d6a2d0c7d4' },

@@ -40,6 +40,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_task: 'There is no such background task, or it has no output; it may have ended already.',
   unknown_mcp_server: 'The session has no MCP server of that name.',
   no_session: 'The stage was never started.',
+  unknown_side_run: 'The stage has no such review or text; only the newest are kept.',
   already_decided: 'Somebody else was first; `decision` is the decision that stands.',
   request_closed: 'The request was withdrawn, timed out, or its process ended; `decision` says which.',
   wrong_kind: 'Questions are answered, all other requests are approved or denied; this request is of the other kind.',

@@ -10,6 +10,7 @@ import {
   Receipt,
   Removal,
   ReviewComment,
+  SideRun,
   StageDiff,
   TrashEntry,
   WorktreeCommand,
@@ -58,6 +59,16 @@ export const comment = ReviewComment.parse({
   messageId: null,
   answeredAt: null,
   isMine: true,
+});
+
+export const sideRun = SideRun.parse({
+  ...{ id: '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e77', stageId: stage.id, kind: 'review', state: 'done', by: 'ada' },
+  ...{ phaseIndex: null, createdAt: at, startedAt: at, endedAt: at, reason: null, costUsd: 0.12 },
+  diff: { base: diff.base, tree: diff.tree },
+  summary: 'The empty case is not handled.',
+  findings: 1,
+  misplaced: [],
+  text: null,
 });
 
 export const image = FileContent.parse({ bytes: 8, mediaType: 'image/png', dataBase64: 'iVBORw0KGgo=' });

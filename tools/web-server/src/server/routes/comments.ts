@@ -46,6 +46,32 @@ export const commentRelays = {
       'claude_missing',
     ],
   },
+  get_side_runs: {
+    summary: 'List what Claude was asked beside the conversation',
+    description: 'Reviews of the changes, and texts for pull requests; newest first, and only the newest are kept.',
+    problems: ['unknown_stage'],
+  },
+  start_side_run: {
+    status: 201,
+    summary: 'Ask Claude for a review or for the text of a pull request',
+    description:
+      'Claude reads the changes in a conversation of its own, with tools that only read; the conversation of the stage is not disturbed. The reply comes at once, and `side-run-updated` tells the answer. Findings of a review become comments; those that name lines which the changes do not have are in `misplaced`. The cost counts for the stage.',
+    problems: [
+      'unknown_stage',
+      'no_worktree',
+      'no_session',
+      'already_done',
+      'already_running',
+      'stage_running',
+      'session_alarm',
+      'disk_low',
+    ],
+  },
+  stop_side_run: {
+    summary: 'Stop a review or the writing of a text',
+    description: 'One that has ended stays as it is.',
+    problems: ['unknown_side_run', 'no_session'],
+  },
   get_viewed: { summary: 'List the files that you have viewed', problems: ['unknown_stage'] },
   set_viewed: {
     summary: 'Tick a file as viewed',

@@ -21,6 +21,7 @@ import { projectsTable } from './projects.ts';
 import { requestsTable } from './requests.ts';
 import { rulesTable } from './rules.ts';
 import { sessionsTable } from './sessions.ts';
+import { sideRunsTable } from './side-runs.ts';
 import { stagesTable } from './stages.ts';
 import { transcriptTable } from './transcript.ts';
 import { turnMarksTable } from './turn-marks.ts';
@@ -72,6 +73,11 @@ export class SqliteTables implements Tables {
   get phaseRuns() {
     this.made.phaseRuns ??= phaseRunsTable(this.db);
     return this.made.phaseRuns;
+  }
+
+  get sideRuns() {
+    this.made.sideRuns ??= sideRunsTable(this.db);
+    return this.made.sideRuns;
   }
 
   get sessions() {

@@ -44,6 +44,8 @@ export function nowWords(now: SessionNow): NowWords {
       const words = { kind: 'action', text: now.action, since: now.since } as const;
       return path === null ? { ...words, isCode: false } : { ...words, isCode: true, path };
     }
+    case 'review':
+      return { kind: 'action', text: 'reviewing the changes', isCode: false, since: now.since };
     case 'check':
       return { kind: 'command', text: now.command, isCode: true, since: now.since };
     default:

@@ -77,7 +77,12 @@ export function ChangesView({ stage, diff, commits, isPane, isLoading, reload, e
         )}
         <ChangesList stageId={stage.id} {...{ diff, list, writing, me, end }} />
       </div>
-      <ReviewBar stage={stage} {...{ me, comments, writing }} goTo={list.goToComment} />
+      <ReviewBar
+        stage={stage}
+        {...{ me, comments, writing }}
+        hasChanges={diff.files.length > 0}
+        goTo={list.goToComment}
+      />
     </div>
   );
 }

@@ -1,11 +1,15 @@
 import {
   type Finishing,
   isOpenPullRequest,
+  isUnderWay,
   type PullRequest,
   type PullRequestPlan,
+  type PullRequestText,
+  type SideRun,
   type StageView,
 } from '@callboard/contract';
 import { Button, Checkbox, Loader, Textarea, TextInput } from '@mantine/core';
+import { IconSparkles } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { draftMessage } from '../../../lib/completion-words.ts';
@@ -13,6 +17,8 @@ import { hasMoreToPush, openActionWords, openPlanWords } from '../../../lib/pull
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { pullRequestPlanQuery, useOpenPullRequest } from '../api/pull-request.ts';
+import { useNewestRun, useStartRun } from '../api/side-runs.ts';
+import { UnderWay } from './claude-review.tsx';
 import css from './finish.module.css';
 import { FinishProblemNote } from './finish-problem-note.tsx';
 import { PullRequestState } from './pull-request-state.tsx';
@@ -69,9 +75,16 @@ function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
   const [message, setMessage] = useState<string | null>(null);
   const [draft, setDraft] = useState(kept?.draft ?? false);
   const [receipt, setReceipt] = useState(false);
+  const run = useNewestRun(stage, 'pull-request');
   const order = useOpenPullRequest(stage, done);
   const isOff = !useCanCommand() || order.isPending || stage.finishing?.state === 'under-way';
-  const texts = { title: title ?? kept?.title ?? plan.title, body: body ?? kept?.body ?? plan.body };
+  const drafted = draftedTexts(run, stage) ?? kept ?? plan;
+  const texts = { title: title ?? drafted.title, body: body ?? drafted.body };
+  const isTyped = texts.title !== drafted.title || texts.body !== drafted.body;
+  const takeDrafted = () => {
+    setTitle(null);
+    setBody(null);
+  };
   const commit = message ?? draftMessage(stage);
   const hasOpen = plan.uncommittedCount > 0;
   const isIncomplete = (open === null && texts.title.trim() === '') || (hasOpen && commit.trim() === '');
@@ -95,6 +108,7 @@ function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
       )}
       {open === null && (
         <>
+          <WriteByClaude stage={stage} run={run} take={isTyped && run?.text ? takeDrafted : null} />
           <TextInput label="Title" value={texts.title} onChange={(event) => setTitle(event.currentTarget.value)} />
           <Textarea
             label="Text"
@@ -119,6 +133,52 @@ function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
         <Button disabled={isOff || isIncomplete} loading={order.isPending} onClick={send}>
           {openActionWords(plan, open)}
         </Button>
+      </div>
+    </>
+  );
+}
+
+/** What Claude wrote, unless a person has ordered a pull request with other words since. */
+function draftedTexts(run: SideRun | null | undefined, { finishing }: StageView): PullRequestText | null {
+  if (run == null || run.text === null) return null;
+  const isOlder = finishing?.way === 'pull-request' && finishing.at > (run.endedAt ?? run.createdAt);
+  return isOlder ? null : run.text;
+}
+
+/** Asks Claude for title and text, which stay to be edited. @param take replaces what was typed by what Claude wrote */
+function WriteByClaude({
+  stage,
+  run,
+  take,
+}: {
+  stage: StageView;
+  run: SideRun | null | undefined;
+  take: (() => void) | null;
+}) {
+  const start = useStartRun(stage, 'pull-request');
+  const canCommand = useCanCommand();
+  if (run === undefined) return null;
+  if (run !== null && isUnderWay(run)) return <UnderWay stage={stage} run={run} words="Claude writes title and text" />;
+  const isMissed = run !== null && run.state !== 'done' && run.state !== 'stopped';
+  return (
+    <>
+      {isMissed && <p className={css.left}>{`Claude wrote nothing. ${run.reason ?? ''}`}</p>}
+      <div className={css.switches}>
+        <Button
+          size="compact-md"
+          variant="default"
+          leftSection={<IconSparkles size={14} aria-hidden />}
+          disabled={!canCommand}
+          loading={start.isPending}
+          onClick={() => start.mutate(undefined)}
+        >
+          {run?.text ? 'Ask Claude to write it again' : 'Ask Claude to write it'}
+        </Button>
+        {take !== null && (
+          <Button size="compact-md" variant="subtle" color="gray" onClick={take}>
+            Use Claude’s text
+          </Button>
+        )}
       </div>
     </>
   );

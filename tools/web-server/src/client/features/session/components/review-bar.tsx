@@ -1,5 +1,5 @@
 import { type ReviewComment, type StageView, visibleText } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Button, Checkbox } from '@mantine/core';
 import { IconChevronUp, IconMessage } from '@tabler/icons-react';
 import { useState } from 'react';
 import { count } from '../../../lib/format.ts';
@@ -9,6 +9,7 @@ import { MiddleCut } from '../../../ui/middle-cut.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useSendComments, type useWriting } from '../api/comments.ts';
 import { authorWords, linesWords, restWords, sendWords } from '../model/comment-words.ts';
+import { AskForReview, ReviewOutcome } from './claude-review.tsx';
 import { CommentState } from './comment-row.tsx';
 import css from './comments.module.css';
 
@@ -17,52 +18,80 @@ interface ReviewBarProps {
   me: string;
   /** In the order of the changes. */
   comments: readonly ReviewComment[];
+  /** Whether there is something to review. */
+  hasChanges: boolean;
   writing: ReturnType<typeof useWriting>;
   goTo: (id: string) => void;
 }
 
-/** The comments of a review, gathered: a list that leads to each, and the button that sends the drafts as one message. */
-export function ReviewBar({ stage, me, comments, writing, goTo }: ReviewBarProps) {
+const isToSend = ({ state, isMine }: ReviewComment): boolean => state === 'draft' && isMine;
+
+/** A review: what Claude's own found, the comments in a list that leads to each, and the button that sends the chosen ones as one message. */
+export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: ReviewBarProps) {
   const [isOpen, setOpen] = useState(false);
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const send = useSendComments(stage.id);
   const canCommand = useCanCommand();
-  if (comments.length === 0) return null;
-  const drafts = comments.filter(({ state, isMine }) => state === 'draft' && isMine);
+  const open = comments.filter(isToSend);
+  const chosen = open.filter(({ id }) => !left.has(id));
   const rest = restWords(comments);
+  const choose = (id: string, isChosen: boolean) =>
+    setLeft(new Set(isChosen ? [...left].filter((one) => one !== id) : [...left, id]));
   const ask = async () => {
     await writing.finish();
-    send.mutate(drafts.map(({ id }) => id));
+    send.mutate(chosen.map(({ id }) => id));
   };
+  if (comments.length === 0 && !hasChanges) return null;
   return (
     <section className={css.bar} aria-label="Comments">
-      {isOpen && <CommentList comments={comments} me={me} goTo={goTo} />}
+      <ReviewOutcome stage={stage} />
+      {isOpen && <CommentList {...{ comments, me, goTo, left, choose }} />}
       {send.isError && <ErrorNote lead="Not sent." error={send.error} stageId={stage.id} />}
       <div className={css.summary}>
-        <button type="button" className={css.gathered} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          <IconMessage size={14} aria-hidden />
-          {count(comments.length, 'comment')}
-          {rest !== '' && <span className={css.rest}>{rest}</span>}
-          <IconChevronUp size={14} aria-hidden data-open={isOpen} />
-        </button>
-        {drafts.length > 0 && (
-          <Button
-            size="compact-md"
-            disabled={!canCommand || stage.session === null}
-            loading={send.isPending}
-            onClick={() => void ask().catch(() => undefined)}
-          >
-            {sendWords(drafts.length)}
-          </Button>
+        {comments.length > 0 && (
+          <button type="button" className={css.gathered} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            <IconMessage size={14} aria-hidden />
+            {count(comments.length, 'comment')}
+            {rest !== '' && <span className={css.rest}>{rest}</span>}
+            <IconChevronUp size={14} aria-hidden data-open={isOpen} />
+          </button>
         )}
+        <span className={css.acts}>
+          {hasChanges && <AskForReview stage={stage} />}
+          {open.length > 0 && (
+            <Button
+              size="compact-md"
+              disabled={!canCommand || stage.session === null || chosen.length === 0}
+              loading={send.isPending}
+              onClick={() => void ask().catch(() => undefined)}
+            >
+              {sendWords(chosen.length)}
+            </Button>
+          )}
+        </span>
       </div>
     </section>
   );
 }
 
-const CommentList = ({ comments, me, goTo }: Pick<ReviewBarProps, 'comments' | 'me' | 'goTo'>) => (
+interface CommentListProps extends Pick<ReviewBarProps, 'comments' | 'me' | 'goTo'> {
+  /** Those that are not to be sent. */
+  left: ReadonlySet<string>;
+  choose: (id: string, isChosen: boolean) => void;
+}
+
+const CommentList = ({ comments, me, goTo, left, choose }: CommentListProps) => (
   <ul className={css.list}>
     {comments.map((comment) => (
-      <li key={comment.id}>
+      <li key={comment.id} className={css.entry}>
+        {isToSend(comment) && (
+          <Checkbox
+            className={css.choice}
+            aria-label={`Send the comment on ${linesWords(comment)} of ${visibleText(comment.path, 'command')}`}
+            checked={!left.has(comment.id)}
+            onChange={(event) => choose(comment.id, event.currentTarget.checked)}
+          />
+        )}
         <button type="button" className={css.item} onClick={() => goTo(comment.id)}>
           <span className={css.where}>
             <MiddleCut text={visibleText(comment.path, 'command')} />

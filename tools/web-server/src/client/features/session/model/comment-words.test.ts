@@ -11,13 +11,14 @@ it('says how far a comment is, and that its code has changed', () => {
     state: 'draft' | 'sent' | 'answered' | 'outdated',
     answeredAt: string | null = null,
     hasMoved = false,
-  ) => stateWords({ state, answeredAt, hasMoved });
+  ) => stateWords({ state, answeredAt, hasMoved, isFinding: false });
   expect([state('draft'), state('draft', null, true), state('sent'), state('answered', 'then')]).toEqual([
     'Draft',
     'Draft, the code has changed',
     'Sent',
     'Answered',
   ]);
+  expect(stateWords({ state: 'draft', answeredAt: null, hasMoved: false, isFinding: true })).toBe('Not sent');
   expect([state('outdated', null, true), state('outdated', 'then', true)]).toEqual([
     'Sent, outdated',
     'Answered, outdated',

@@ -12,8 +12,10 @@ export function stateWords({
   state,
   answeredAt,
   hasMoved,
-}: Pick<ReviewComment, 'state' | 'answeredAt' | 'hasMoved'>): string {
-  if (state === 'draft') return hasMoved ? 'Draft, the code has changed' : 'Draft';
+  isFinding,
+}: Pick<ReviewComment, 'state' | 'answeredAt' | 'hasMoved' | 'isFinding'>): string {
+  const draft = isFinding ? 'Not sent' : 'Draft';
+  if (state === 'draft') return hasMoved ? `${draft}, the code has changed` : draft;
   if (state === 'outdated') return answeredAt === null ? 'Sent, outdated' : 'Answered, outdated';
   return state === 'sent' ? 'Sent' : 'Answered';
 }

@@ -9,6 +9,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'api-retry': 'Trying again',
   'begun-again': null,
   check: null,
+  review: null,
   'cli-gaps': null,
   compacted: 'Conversation compacted',
   'conversation-cleared': 'Conversation cleared',

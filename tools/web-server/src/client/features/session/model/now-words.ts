@@ -14,6 +14,8 @@ export function nowWords(now: SessionNow | null): NowWords {
   switch (now?.kind) {
     case 'tool':
       return now.isCommand ? { words: 'Running', code: now.action } : { words: now.action, code: null };
+    case 'review':
+      return { words: 'Reviewing the changes…', code: null };
     case 'check':
       return { words: 'Checking with', code: now.command };
     case 'preparing':

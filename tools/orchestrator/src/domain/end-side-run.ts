@@ -1,0 +1,101 @@
+import { CommentId, type ReviewFinding, type SideRun } from '@callboard/contract';
+import type { CommentRecord } from '../store/records.ts';
+import { requireStage } from '../store/require.ts';
+import type { Tx } from '../store/store.ts';
+import { passGate } from './pipeline.ts';
+import { tellComments } from './review-comments.ts';
+import type { SessionChange } from './session-change.ts';
+import { giveUpSideRun, noteSideRun, setSideRun, waitForPerson } from './side-runs.ts';
+
+/** How a run ended. Its comments belong to the stage, and get their stored form here. */
+export type SideRunEnd = { costUsd: number | null } & (
+  | { state: 'failed' | 'timed-out' | 'stopped'; reason: string }
+  | {
+      state: 'done';
+      summary: string | null;
+      comments: readonly FoundComment[];
+      misplaced: SideRun['misplaced'];
+      text: SideRun['text'];
+    }
+);
+
+/** A finding at its lines. */
+export type FoundComment = Pick<ReviewFinding, 'path' | 'side' | 'line' | 'severity' | 'text'> &
+  Pick<CommentRecord, 'endLine' | 'version' | 'quote'>;
+
+/**
+ * Stores the result of a run, its comments, its cost, and what follows for the phase. Does nothing if it was stopped meanwhile. All
+ * of it is one transaction, so that nothing is doubled when it is told again.
+ */
+export async function endSideRun(tx: Tx, change: SessionChange, id: string, end: SideRunEnd): Promise<void> {
+  const run = await tx.sideRuns.find(id);
+  if (run === null || run.state !== 'running') return;
+  const costUsd = Number((change.record.costUsd + (end.costUsd ?? 0)).toFixed(9));
+  change.record = { ...change.record, costUsd };
+  const isOfPhase = run.phaseIndex !== null && run.phaseIndex === change.record.phaseIndex;
+  if (end.state !== 'done') {
+    await giveUpSideRun(tx, change, run, end);
+    return waitForPerson(tx, change, run);
+  }
+  const { summary, misplaced, text } = end;
+  const findings = await addComments(tx, run, end.comments);
+  const done: SideRun = {
+    ...{ ...run, state: 'done', endedAt: tx.now, costUsd: end.costUsd, findings, summary, misplaced, text },
+  };
+  await setSideRun(tx, change, done);
+  noteSideRun(tx, change, 'info', doneWords(done));
+  if (isOfPhase) await followReview(tx, change, done);
+}
+
+/** Adds the findings as comments that everybody sees. A finding that stands there already is not added again. */
+async function addComments(tx: Tx, run: SideRun, found: readonly FoundComment[]): Promise<number> {
+  const known = await tx.comments.listOf(run.stageId);
+  const isKnown = ({ path, side, line, text }: FoundComment) =>
+    known.some(
+      (one) => one.isFinding && one.path === path && one.side === side && one.line === line && one.text === text,
+    );
+  for (const [at, comment] of found.entries()) {
+    if (isKnown(comment)) continue;
+    const { line, endLine, version } = comment;
+    await tx.comments.save({
+      ...comment,
+      ...{ id: CommentId.parse(`${run.id}-${at + 1}`), stageId: run.stageId, author: 'Claude', isFinding: true },
+      ...{ origin: { line, endLine, version }, hasMoved: false, createdAt: tx.now },
+      ...{ sentAt: null, sentBy: null, messageId: null, answeredAt: null },
+    });
+  }
+  if (found.length > 0) await tellComments(tx, run.stageId);
+  return found.length;
+}
+
+/** With findings, or with a gate, a person decides; otherwise the next phase begins once nothing else is to do. */
+async function followReview(tx: Tx, change: SessionChange, run: SideRun): Promise<void> {
+  const { stageId } = run;
+  const stage = await requireStage(tx, stageId);
+  await keepAsResult(tx, run);
+  if (run.findings + run.misplaced.length > 0) await waitForPerson(tx, change, run);
+  else if ((await tx.outbox.countQueued(stageId)) === 0) await passGate(tx, change, stage);
+}
+
+/** The verdict is what templates of the next phase get as `{{previous.result}}`. */
+async function keepAsResult(tx: Tx, run: SideRun): Promise<void> {
+  const phase = await tx.phaseRuns.newest(run.stageId);
+  if (phase === null || phase.phaseIndex !== run.phaseIndex) return;
+  await tx.phaseRuns.setNewest({ ...phase, result: run.summary ?? '', endedAt: tx.now });
+}
+
+function doneWords({ kind, findings, misplaced, summary }: SideRun): string {
+  if (kind === 'pull-request') return 'Claude wrote a title and a text for the pull request.';
+  const found = findings === 0 ? 'nothing to change' : findings === 1 ? '1 thing' : `${findings} things`;
+  const left = misplaced.length === 0 ? '' : ` ${misplaced.length} more name lines that the changes do not have.`;
+  return `Claude’s review found ${found}.${left}${summary === null || summary === '' ? '' : ` ${summary}`}`;
+}
+
+/** Settles a run that was under way when Callboard ended: nobody knows its answer. A person runs it again. */
+export async function interruptSideRun(tx: Tx, change: SessionChange, run: SideRun): Promise<void> {
+  await giveUpSideRun(tx, change, run, {
+    state: 'interrupted',
+    reason: 'It was interrupted by a restart of Callboard. Run it again.',
+  });
+  await waitForPerson(tx, change, run);
+}

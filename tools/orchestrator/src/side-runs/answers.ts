@@ -1,0 +1,120 @@
+import { FindingSeverity, type PullRequestText, type ReviewFinding, type SideRunKind } from '@callboard/contract';
+import { z } from 'zod';
+
+const LONGEST_TEXT = 10_000;
+const LONGEST_SUMMARY = 4_000;
+const MOST_FINDINGS = 200;
+/** How much of what Claude said instead of an answer is told. */
+const SAID = 300;
+
+const ReviewAnswer = z.object({
+  summary: z.string().describe('Your verdict in one to three sentences.'),
+  findings: z.array(
+    z.object({
+      path: z.string().min(1).describe('The file, as the diff names it.'),
+      side: z.enum(['old', 'new']).describe('"new", or "old" for lines that the changes removed.'),
+      line: z.int().positive().describe('The first line that it is about, in the file of that side.'),
+      endLine: z.int().positive().optional().describe('The last line, if there are several.'),
+      severity: FindingSeverity.describe(
+        '"high": wrong or dangerous. "medium": should change. "low": could be better.',
+      ),
+      text: z.string().min(1).describe('What is wrong, why, and what to do instead.'),
+    }),
+  ),
+});
+
+const TextAnswer = z.object({
+  title: z.string().min(1).describe('The title, of at most 70 characters, without a full stop.'),
+  body: z.string().describe('The text, in Markdown: what changes and why.'),
+});
+
+const SCHEMAS = { review: ReviewAnswer, 'pull-request': TextAnswer } as const;
+
+/** Returns the JSON schema that Claude Code makes Claude's answer follow. */
+export function answerSchema(kind: SideRunKind): object {
+  const { $schema: _, ...schema } = z.toJSONSchema(SCHEMAS[kind], { target: 'draft-7' });
+  return schema;
+}
+
+/** What Claude Code prints at the end with `--output-format=json`. */
+const Printed = z.object({
+  type: z.literal('result'),
+  subtype: z.string().default(''),
+  is_error: z.boolean().default(false),
+  result: z.string().default(''),
+  errors: z.array(z.string()).default([]),
+  structured_output: z.unknown().optional(),
+  total_cost_usd: z.number().nonnegative().nullable().default(null),
+});
+
+/** What Claude answered, or why that cannot be used, in a whole sentence. */
+export type Answer = { costUsd: number | null } & (
+  | { kind: 'review'; summary: string; findings: ReviewFinding[] }
+  | { kind: 'pull-request'; text: PullRequestText }
+  | { kind: 'none'; reason: string }
+);
+
+/** Reads the output of a run. It never fails: an answer that cannot be used says why. */
+export function readAnswer(kind: SideRunKind, output: string): Answer {
+  const printed = printedIn(output);
+  if (printed === null) return { kind: 'none', costUsd: null, reason: `Claude Code gave no answer. ${said(output)}` };
+  const { total_cost_usd: costUsd, structured_output: answer } = printed;
+  const none = (reason: string): Answer => ({ kind: 'none', costUsd, reason });
+  const words = printed.errors.join(' ') || printed.result;
+  if (printed.is_error) return none(`Claude could not answer. ${said(words)}`);
+  if (answer === undefined || answer === null)
+    return none(`Claude did not answer in the form that was asked for. ${said(words)}`);
+  if (kind === 'review') {
+    const parsed = ReviewAnswer.safeParse(answer);
+    if (!parsed.success) return none(wrongForm(parsed.error));
+    const { summary, findings } = parsed.data;
+    return {
+      kind,
+      costUsd,
+      summary: cut(summary, LONGEST_SUMMARY),
+      findings: findings.slice(0, MOST_FINDINGS).map(tidy),
+    };
+  }
+  const parsed = TextAnswer.safeParse(answer);
+  if (!parsed.success) return none(wrongForm(parsed.error));
+  const title = parsed.data.title.replaceAll(/\s+/g, ' ').trim();
+  if (title === '') return none('Claude’s answer has an empty title.');
+  return { kind, costUsd, text: { title: cut(title, 250), body: cut(parsed.data.body.trim(), 60_000) } };
+}
+
+function printedIn(output: string): z.infer<typeof Printed> | null {
+  for (const line of output.split('\n').toReversed()) {
+    if (!line.startsWith('{')) continue;
+    const parsed = Printed.safeParse(jsonOf(line));
+    if (parsed.success) return parsed.data;
+  }
+  return null;
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null; // a line of something else: the answer may stand before it
+  }
+}
+
+const tidy = ({ endLine, text, ...finding }: z.infer<typeof ReviewAnswer>['findings'][number]): ReviewFinding => ({
+  ...finding,
+  text: cut(text, LONGEST_TEXT),
+  ...(endLine !== undefined && endLine > finding.line && { endLine }),
+});
+
+const cut = (text: string, most: number): string =>
+  (text.length > most ? `${text.slice(0, most)} ...` : text).toWellFormed();
+
+const said = (words: string): string => {
+  const plain = words.trim().replaceAll(/\s+/g, ' ');
+  return plain === '' ? 'It said nothing.' : `It said: ${cut(plain, SAID)}`;
+};
+
+function wrongForm(error: z.ZodError): string {
+  const [issue] = error.issues;
+  const where = issue === undefined || issue.path.length === 0 ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
+  return `Claude’s answer has the wrong form${where}.`;
+}

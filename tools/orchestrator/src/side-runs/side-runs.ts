@@ -1,0 +1,198 @@
+import { isChecking, isReview, isUnderWay, type SideRun, type SideRunKind, type StageId } from '@callboard/contract';
+import type { ProcessIdentity } from '@callboard/runtime/process-identity';
+import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
+import { endSideRun, interruptSideRun } from '../domain/end-side-run.ts';
+import { requireNoAlarm } from '../domain/session-alarm.ts';
+import type { SessionChange } from '../domain/session-change.ts';
+import { type SettleParts, settlePhase } from '../domain/settle-phase.ts';
+import { dueSideRun, giveUpSideRun, setSideRun, waitForPerson } from '../domain/side-runs.ts';
+import { Rejection } from '../lib/errors.ts';
+import { createKeyedMutex } from '../lib/keyed-mutex.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { requireStage } from '../store/require.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { AskedClaude, AskSteps } from './ask-claude.ts';
+
+/**
+ * What Claude is asked beside the conversations of stages. What is due stands in the store; this runs it, and stores the answer with
+ * what follows from it. A run that was under way when Callboard ended is interrupted; a person runs it again.
+ */
+export interface SideRuns {
+  /** Newest first. @throws Rejection `unknown_stage` */
+  list(stageId: StageId): Promise<SideRun[]>;
+  /**
+   * Asks Claude; if the stage's phase is a review that has no result, it is its run.
+   * @throws Rejection `unknown_stage`, `no_session`, `no_worktree`, `already_done`, `already_running`, `stage_running`, `session_alarm`, `disk_low`
+   */
+  start(stageId: StageId, kind: SideRunKind, actor: string): Promise<SideRun>;
+  /** Stops a run; one that has ended stays as it is. @throws Rejection `unknown_side_run` */
+  stop(stageId: StageId, runId: string, actor: string): Promise<SideRun>;
+  /** Resolves when none is under way and none is due. */
+  drain(): Promise<void>;
+  /** Ends what runs, without a result. */
+  shutDown(): Promise<void>;
+}
+
+export interface SideRunsParts extends SettleParts {
+  store: Store;
+  log: Logger;
+  ask: (run: SideRun, steps: AskSteps) => AskedClaude;
+  /** Ends what an orchestrator that was killed had running. Returns whether all of it is gone. */
+  endLeft: (runId: string, process: ProcessIdentity | null) => Promise<boolean>;
+  /** How many run at once. */
+  maxParallel: number;
+  /** Retries work until the store can write, or Callboard stops. */
+  untilStored: (work: (tx: Tx) => Promise<void>) => Promise<void>;
+}
+
+/** Settles the runs that were under way when Callboard ended, and runs what is due from then on. */
+export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
+  const { store, log, maxParallel } = parts;
+  const running = new Map<string, AskedClaude>();
+  const begun = new Set<string>();
+  const all = new Set<Promise<void>>();
+  /** A run that was stopped may still be ending when the next one of its stage is due. */
+  const oneOfStage = createKeyedMutex();
+  let isStopping = false;
+
+  async function runOne({ id, stageId }: SideRun): Promise<void> {
+    const run = await store.transact((tx) => claim(tx, id));
+    if (run === null || isStopping) return;
+    const asked = parts.ask(run, {
+      onDiff: (diff) => store.transact((tx) => noteDiff(tx, id, diff)),
+      onSpawned: (process) => store.transact((tx) => tx.sideRuns.setProcess(id, process)),
+    });
+    running.set(id, asked);
+    if (isStopping || (await store.read.sideRuns.find(id))?.state !== 'running') asked.stop();
+    const end = await asked.ended;
+    if (isStopping || end === null) return;
+    await parts.untilStored((tx) => settlePhase(tx, parts, stageId, (change) => endSideRun(tx, change, id, end)));
+  }
+
+  function begin(run: SideRun): void {
+    begun.add(run.id);
+    const work = oneOfStage(run.stageId, () => runOne(run))
+      .catch((error: unknown) => log.error({ err: error, stageId: run.stageId }, 'asking Claude failed'))
+      .finally(() => {
+        running.delete(run.id);
+        begun.delete(run.id);
+        all.delete(work);
+        passes.nudge();
+      });
+    all.add(work);
+  }
+
+  async function pass(): Promise<void> {
+    for (const { run } of await store.read.sideRuns.listIn(['waiting'])) {
+      if (isStopping || begun.size >= maxParallel) return;
+      if (!begun.has(run.id)) begin(run);
+    }
+  }
+
+  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'looking for due runs failed'));
+  for (const { run, process } of await store.read.sideRuns.listIn(['running'])) {
+    if (!(await parts.endLeft(run.id, process))) log.warn({ id: run.id }, 'some processes of a run could not be ended');
+    await store.transact((tx) => settlePhase(tx, parts, run.stageId, (change) => interruptSideRun(tx, change, run)));
+  }
+  const unlisten = store.onEvent(({ type, data }) => {
+    if (type === 'side-run-updated' && data.state === 'waiting') passes.nudge();
+    if (type === 'side-run-updated' && !isUnderWay(data)) running.get(data.id)?.stop();
+    if (type === 'stage-removed') for (const id of begun) void stopIfGone(id);
+  });
+  const stopIfGone = async (id: string): Promise<void> => {
+    if ((await store.read.sideRuns.find(id)) === null) running.get(id)?.stop();
+  };
+  passes.nudge();
+
+  return {
+    ...createCommands(store),
+    async drain() {
+      do {
+        await passes.drain();
+        await Promise.all(all);
+      } while (all.size > 0);
+    },
+    async shutDown() {
+      isStopping = true;
+      unlisten();
+      await passes.stop();
+      for (const asked of running.values()) asked.stop();
+      await Promise.all(all);
+    },
+  };
+}
+
+/** Marks a due run as running, before anything is spawned. Returns null if it is not due any more. */
+async function claim(tx: Tx, id: string): Promise<SideRun | null> {
+  const run = await tx.sideRuns.find(id);
+  if (run === null || run.state !== 'waiting') return null;
+  const claimed: SideRun = { ...run, state: 'running', startedAt: tx.now };
+  await changeSession(tx, run.stageId, (change) => setSideRun(tx, change, claimed));
+  return claimed;
+}
+
+/** Records which changes Claude was given. */
+async function noteDiff(tx: Tx, id: string, diff: NonNullable<SideRun['diff']>): Promise<void> {
+  const run = await tx.sideRuns.find(id);
+  if (run !== null) await tx.sideRuns.save({ ...run, diff });
+}
+
+/** What people do with runs. */
+function createCommands(store: Store): Pick<SideRuns, 'list' | 'start' | 'stop'> {
+  return {
+    async list(stageId) {
+      await requireStage(store.read, stageId);
+      return store.read.sideRuns.listOf(stageId);
+    },
+    start: (stageId, kind, actor) => store.transact((tx) => start(tx, { stageId, kind, actor })),
+    stop: (stageId, runId, actor) =>
+      store.transact(async (tx) => {
+        const run = await requireRun(tx, stageId, runId);
+        if (!isUnderWay(run)) return run;
+        await changeSession(tx, stageId, async (change) => {
+          await giveUpSideRun(tx, change, run, { state: 'stopped', reason: `Stopped by ${actor}.` });
+          await waitForPerson(tx, change, run);
+        });
+        return requireRun(tx, stageId, runId);
+      }),
+  };
+}
+
+async function requireRun(tx: Tx, stageId: StageId, runId: string): Promise<SideRun> {
+  const run = await tx.sideRuns.find(runId);
+  if (run?.stageId === stageId) return run;
+  throw new Rejection('unknown_side_run', `${stageId} has no such review or text; only the newest are kept.`);
+}
+
+interface StartOrder {
+  stageId: StageId;
+  kind: SideRunKind;
+  actor: string;
+}
+
+async function start(tx: Tx, { stageId, kind, actor }: StartOrder): Promise<SideRun> {
+  const stage = await requireStage(tx, stageId);
+  if (stage.worktree === null)
+    throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start it, and it gets one.`);
+  if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done. Reopen it first.`);
+  const change = await openChange(tx, stageId);
+  requireNoAlarm(change.record);
+  const known = (await tx.sideRuns.listOf(stageId)).find((run) => run.kind === kind && isUnderWay(run));
+  if (known !== undefined) throw new Rejection('already_running', `Claude is already at it for ${stageId}.`);
+  requireAtRest(change);
+  const reason = tx.diskPauseReason();
+  if (reason !== null) throw new Rejection('disk_low', reason);
+  const { phaseIndex, review } = change.record;
+  const isOfPhase = kind === 'review' && isReview(stage.pipeline[phaseIndex]) && review?.state !== 'done';
+  const run = await dueSideRun(tx, change, { kind, by: actor, isOfPhase });
+  await saveChange(tx, change);
+  return run;
+}
+
+function requireAtRest({ record }: SessionChange): void {
+  const { stageId, state } = record;
+  if (!isChecking(record) && (state === 'idle' || state === 'ended' || state === 'failed')) return;
+  const message = `${stageId} is at work (${state}), so its changes are not finished. Ask when it is done.`;
+  throw new Rejection('stage_running', message);
+}
