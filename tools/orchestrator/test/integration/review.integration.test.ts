@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { until } from '../../../../test-support/until.ts';
+import { findCommandProcesses } from '../../src/claude/processes/marked-processes.ts';
 import { createKit } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
@@ -83,4 +84,87 @@ it('neither loses nor doubles comments if it is killed while they are sent', asy
       return now.comments.every(({ state }) => state === 'answered');
     });
   }
+});
+
+it('asks Claude for a review and a text beside the conversation, changes nothing, and survives a kill in between', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const stageId = await kit.startStage(said('Done.'));
+  const { client } = kit;
+  await client.state(stageId, 'idle');
+  const { stage } = await client.command('get_stage', { stageId });
+  const path = stage.worktree?.path ?? '';
+  /** The model reads its script at the end of the changes. */
+  const changed = (steps: Parameters<typeof prompt>[0]['steps']) =>
+    writeFile(join(path, 'a.txt'), `one\ntwo\n${prompt({ steps })}\n`);
+  const answer = (input: object) => ({ tools: [{ name: 'StructuredOutput', input: { ...input } }] });
+  const ended = (kind: string) =>
+    kit.client.event('side-run-updated', (run) => run.kind === kind && !['waiting', 'running'].includes(run.state));
+  const sessionNow = async () => (await kit.client.command('get_session', { stageId })).session;
+  const before = await sessionNow();
+
+  const found = { side: 'new', severity: 'high', text: 'Count from zero.' };
+  const findings = [
+    { ...found, path: join(path, 'a.txt'), line: 2 },
+    { ...found, path: 'nowhere.txt', line: 1 },
+  ];
+  await changed([
+    { tools: [{ name: 'Write', input: { file_path: join(path, 'b.txt'), content: 'x' } }] },
+    { tools: [{ name: 'Bash', input: { command: 'touch c.txt' } }] },
+    { tools: [{ name: 'Read', input: { file_path: join(path, 'a.txt') } }] },
+    answer({ summary: 'One fault.', findings }),
+  ]);
+  await client.command('start_side_run', { stageId, kind: 'review' });
+  const review = await ended('review');
+  expect(review).toMatchObject({
+    state: 'done',
+    summary: 'One fault.',
+    findings: 1,
+    misplaced: [{ path: 'nowhere.txt' }],
+  });
+  const [comment] = (await client.command('get_comments', { stageId })).comments;
+  expect(comment).toMatchObject({
+    path: 'a.txt',
+    line: 2,
+    quote: 'two',
+    isFinding: true,
+    author: 'Claude',
+    isMine: true,
+  });
+  expect((await readdir(path)).filter((name) => /^[bc]\.txt$/.test(name))).toEqual([]);
+  const after = await sessionNow();
+  expect(after.sessionId).toBe(before.sessionId);
+  expect(after.costUsd).toBeCloseTo(before.costUsd + (review.costUsd ?? 0));
+  expect(review.costUsd).toBeGreaterThan(0);
+
+  await changed([{ text: 'It looks fine.' }, { text: 'It does.' }]);
+  await client.command('start_side_run', { stageId, kind: 'pull-request' });
+  expect(await ended('pull-request')).toMatchObject({
+    state: 'failed',
+    reason: expect.stringContaining('in the form'),
+  });
+  await changed([answer({ title: 'Count', body: 'From zero.' })]);
+  await client.command('start_side_run', { stageId, kind: 'pull-request' });
+  await until('the text', async () => {
+    const { runs } = await client.command('get_side_runs', { stageId });
+    return runs[0]?.text?.title === 'Count';
+  });
+
+  await changed([{ hangs: true }]);
+  const { run } = await client.command('start_side_run', { stageId, kind: 'review' });
+  await until('the question', async () => (await findCommandProcesses()).has(run.id));
+  await kit.kill();
+  await kit.start('apart');
+  const { runs } = await kit.client.command('get_side_runs', { stageId });
+  expect(runs.find(({ id }) => id === run.id)).toMatchObject({ state: 'interrupted' });
+  expect((await findCommandProcesses()).has(run.id)).toBe(false);
+
+  await changed([answer({ summary: 'Nothing.', findings: [] })]);
+  await kit.client.command('start_side_run', { stageId, kind: 'review' });
+  expect(await ended('review')).toMatchObject({ state: 'done', findings: 0 });
+  // Findings go to Claude like comments of people.
+  await kit.client.command('send_comments', { stageId, ids: [comment?.id ?? ''] });
+  await kit.client.state(stageId, 'idle');
+  const heard = JSON.stringify(kit.model.requests.at(-1)?.messages);
+  expect(heard).toContain('a.txt, line 2 (from your own review)');
+  expect(heard).not.toContain('strict colleague');
 });

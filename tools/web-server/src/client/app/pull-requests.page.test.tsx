@@ -1,4 +1,4 @@
-import { MergePlan, PullRequest, PullRequestPlan, type StageView } from '@callboard/contract';
+import { MergePlan, PullRequest, PullRequestPlan, SideRun, type StageView } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
 import { act, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -38,6 +38,7 @@ function show(path: string, wanted: PullRequestPlan, fields: Record<string, unkn
   if (seen === undefined) throw new Error('the board is empty');
   const page = openPage(path, view);
   page.server.answer({
+    get_side_runs: () => ({ runs: [] }),
     get_completion: () => ({ completion: { plan: merge, undo: null } }),
     get_pull_request: () => ({ plan: wanted }),
     open_pull_request: () => ({ stage: { ...seen, pullRequest: open } }),
@@ -83,6 +84,41 @@ it('opens a pull request with texts that can be edited, exactly of what was show
       },
     ]);
   await screen.findByText('#12 open, checks failing, 2 comments');
+});
+
+it('lets Claude write title and text, which a person may change, and drops nothing that was typed unasked', async () => {
+  const { user, server, sent } = show('/stages/STAGE-1', plan());
+  const run = SideRun.parse({
+    ...{
+      id: '0198f3a2-7c1b-4d1e-9a53-5b8f0c2d4e61',
+      stageId: 'STAGE-1',
+      kind: 'pull-request',
+      state: 'waiting',
+      by: 'Ada',
+    },
+    ...{ phaseIndex: null, createdAt: at, startedAt: null, endedAt: null, reason: null, diff: null, costUsd: null },
+    ...{ summary: null, findings: 0, misplaced: [], text: null },
+  });
+  server.answer({ start_side_run: () => ({ run }) });
+  const dialog = await dialogOf(user);
+  await user.click(await dialog.findByRole('radio', { name: 'Pull request' }));
+  const field = (name: string) => dialog.findByRole<HTMLInputElement>('textbox', { name });
+  await user.type(await field('Title'), ' now');
+  await user.click(await dialog.findByRole('button', { name: 'Ask Claude to write it' }));
+  expect(sent('start_side_run')).toEqual([{ stageId: 'STAGE-1', kind: 'pull-request' }]);
+  await dialog.findByText(/Claude writes title and text/);
+  const text = { title: 'Add a login form', body: 'With tests.' };
+  act(() => server.emit('side-run-updated', { ...run, state: 'done', endedAt: at, text }));
+  await expect.poll(async () => (await field('Text')).value).toBe('With tests.');
+  expect((await field('Title')).value).toBe('Login form now');
+  await user.click(dialog.getByRole('button', { name: 'Use Claude’s text' }));
+  expect((await field('Title')).value).toBe('Add a login form');
+  await user.type(await field('Text'), ' More.');
+  expect(sent('open_pull_request')).toEqual([]);
+  await user.click(dialog.getByRole('button', { name: /^Push and open|^Open/ }));
+  await expect
+    .poll(() => sent('open_pull_request'))
+    .toMatchObject([{ title: 'Add a login form', body: 'With tests. More.' }]);
 });
 
 it('says what keeps it from opening one, with the command and the page that lead on', async () => {
