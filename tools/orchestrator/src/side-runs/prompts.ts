@@ -2,7 +2,7 @@ import type { BranchCommit, FileDiff, SideRunKind, Stage } from '@callboard/cont
 import { fenced } from '../lib/fenced.ts';
 
 /** How much of the changes stands in the prompt, in characters; Claude reads the rest in the files. */
-export const LONGEST_CHANGES = 200_000;
+const LONGEST_CHANGES = 200_000;
 const LONGEST_PATCH = 60_000;
 const LONGEST_TASK = 8_000;
 const MOST_NAMED = 300;
