@@ -21,7 +21,7 @@ export function requireBegunKept(stage: Stage, session: SessionRecord | null, wa
   throw new Rejection('stage_running', `The phase "${changed.name}" of ${stage.id} has begun. ${advice}`);
 }
 
-const inOrder = ({ name, prompt, permissionMode, gate, conversation, ...rest }: Phase) => {
+const inOrder = ({ name, prompt, permissionMode, gate, kind = 'work', conversation, ...rest }: Phase) => {
   rest satisfies Record<string, never>;
-  return { name, prompt, permissionMode, gate, conversation };
+  return { name, prompt, permissionMode, gate, kind, conversation };
 };
