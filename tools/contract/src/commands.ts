@@ -33,6 +33,7 @@ import {
 import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
+import { trashCommands } from './trash-commands.ts';
 import { ProjectTrust, RulesBody, TrustBody, TrustQuery } from './trust.ts';
 import { workspaceCommands } from './workspace-commands.ts';
 
@@ -139,14 +140,6 @@ export const commands = {
       /** The folders of dependencies and build results that were deleted permanently. */
       deleted: z.array(KeptFile),
     }),
-  },
-  /** Lists the trash, newest first. */
-  get_trash: { input: nothing, reply: z.object({ entries: z.array(TrashEntry) }) },
-  /** Restores to `folder`. Without one: to the stage's worktree, or to a new folder if there is none. Overwrites nothing. */
-  restore_trash: {
-    time: 'slow',
-    input: z.object({ trashId: z.uuid(), folder: z.string().trim().min(1).max(4_000).optional() }),
-    reply: z.object({ folder: z.string(), files: z.array(KeptFile), fileCount: z.int().nonnegative() }),
   },
   get_diff: { time: 'slow', input: DiffQuery.extend(onStage), reply: z.object({ diff: StageDiff }) },
   /** Lists files of the stage's worktree whose paths match the query, best first; without a query, the topmost files. */
@@ -283,6 +276,7 @@ export const commands = {
   set_mode: { input: ModeBody.extend(onStage), reply: z.object({ session: SessionView }) },
   set_model: { input: ModelBody.extend(onStage), reply: z.object({ session: SessionView }) },
 
+  ...trashCommands,
   ...workspaceCommands,
   ...reviewCommands,
   ...loginCommands,

@@ -31,6 +31,8 @@ export const problems = {
   unknown_folder: 404,
   unknown_login: 404,
   unknown_trash: 404,
+  unknown_worktree: 404,
+  worktree_stays: 409,
   unknown_command: 404,
   unknown_server: 404,
   unknown_side_run: 404,

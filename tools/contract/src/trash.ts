@@ -39,7 +39,53 @@ export type Removal = z.infer<typeof Removal>;
 export const BuildFolders = z.enum(['keep', 'delete']);
 export type BuildFolders = z.infer<typeof BuildFolders>;
 
-/** The files kept from a removed worktree. */
+/** Work of a worktree that was neither committed nor merged, kept as a commit in its repository. */
+export const KeptWork = z.object({
+  /** The ref that keeps it, `refs/callboard/trash/<stage>/<date>`. */
+  ref: z.string(),
+  commit: z.string(),
+  /** The branch that the worktree was on; null if it was on none. */
+  branch: z.string().nullable(),
+  /** Files with uncommitted changes. */
+  uncommitted: z.int().nonnegative(),
+  /** Commits that were not in the branch of the main checkout. */
+  unmerged: z.int().nonnegative(),
+});
+export type KeptWork = z.infer<typeof KeptWork>;
+
+/** A worktree of a project. */
+export const ProjectWorktree = z.object({
+  /** The name of its folder, which identifies it in its project. */
+  name: z.string(),
+  path: z.string(),
+  /** Null if its stage was deleted, together with its title. */
+  stageId: StageId.nullable(),
+  stageTitle: z.string().nullable(),
+  /** Why it cannot be cleaned up now; null if it can. */
+  stays: z.string().nullable(),
+  /** What it takes on the disk; null until it was measured. */
+  bytes: z.int().nonnegative().nullable(),
+  measuredAt: z.iso.datetime().nullable(),
+});
+export type ProjectWorktree = z.infer<typeof ProjectWorktree>;
+
+/** What a clean-up of a worktree would do now. */
+export const WorktreeCleanUp = z.object({
+  path: z.string(),
+  /** Why the worktree would stay; null if it would be removed. */
+  left: z.string().nullable(),
+  /** Null if all its work is merged, or if it stays. */
+  work: KeptWork.omit({ ref: true, commit: true }).nullable(),
+  /** Files that no commit can keep, which would go to the trash: ignored ones, nested repositories, files above 50 MB. */
+  files: z.array(KeptFile),
+  fileCount: z.int().nonnegative(),
+  bytes: z.int().nonnegative(),
+  /** Dependency and build folders, which a tool can recreate. */
+  buildFolders: z.array(KeptFile),
+});
+export type WorktreeCleanUp = z.infer<typeof WorktreeCleanUp>;
+
+/** What was kept from a removed worktree. */
 export const TrashEntry = z.object({
   id: z.uuid(),
   projectId: ProjectId,
@@ -54,6 +100,8 @@ export const TrashEntry = z.object({
   files: z.array(KeptFile),
   fileCount: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
+  /** Null if there was none to keep. */
+  work: KeptWork.nullable().default(null),
   /** The worktree that it would be restored into, of the stage with the same id; null: into a new folder. */
   worktree: z.string().nullable(),
 });

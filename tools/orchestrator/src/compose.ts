@@ -22,6 +22,7 @@ import { createComments } from './comments/comments.ts';
 import { createViewed } from './comments/viewed.ts';
 import { boardNotices } from './compose/board-notices.ts';
 import { completeStages } from './compose/complete-stages.ts';
+import { keepFiles } from './compose/keep-files.ts';
 import { openRepositories, type Repositories } from './compose/open-repositories.ts';
 import { openStorage, type Storage } from './compose/open-storage.ts';
 import { composePullRequests } from './compose/pull-requests.ts';
@@ -45,7 +46,6 @@ import { type Edges, nodeEdges } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
 import type { Logger } from './lib/logger.ts';
 import { useSpawner } from './lib/processes/processes.ts';
-import { createDraftFiles } from './messages/draft-files.ts';
 import { createDrafts } from './messages/drafts.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
 import { createReceipts } from './receipts/receipts.ts';
@@ -61,8 +61,7 @@ import { createProjects } from './stages/projects.ts';
 import { createStageRemoval } from './stages/remove-stage.ts';
 import { createStages } from './stages/stages.ts';
 import { createWorktreeFiles } from './stages/worktree-files.ts';
-import { startPruning } from './store/pruning.ts';
-import { createTrash, type Trash } from './trash/trash.ts';
+import type { Trash } from './trash/trash.ts';
 import { VERSION } from './version.ts';
 import { createBoardViews, withLiveNow } from './views/board-views.ts';
 import { createSearchViews } from './views/search-views.ts';
@@ -109,8 +108,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       throw new OperationalError('agent_user_unsupported', message);
     }
     const storage = await openStorage(context);
-    const kept = keepFiles(context, storage);
     const repositories = await openRepositories(context, storage, options.env);
+    const kept = await keepFiles(context, { ...storage, ...repositories });
     const programs = watchPrograms(context, repositories);
     if (options.onClaudeNews !== undefined) tellClaudeNews(programs.login, options.onClaudeNews);
     const outboxBell = createBell<StageId>();
@@ -161,16 +160,6 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     await life.stop();
     throw error;
   }
-}
-
-/** Files of drafts and of deleted stages, which are deleted after a while. */
-function keepFiles({ config, log, edges, life }: StartContext, { store }: Storage) {
-  const draftFiles = createDraftFiles({ store });
-  const trash = createTrash({ store, edges, log, dataDir: config.dataDir });
-  const forget = { forgetDraftFiles: draftFiles.forgetOlder, forgetTrash: trash.forgetOlder };
-  const pruning = startPruning({ store, edges, log, ...forget });
-  life.onStop('pruning', pruning.stop);
-  return { draftFiles, trash };
 }
 
 /** The person's home folder. */

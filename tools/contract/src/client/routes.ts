@@ -81,6 +81,9 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   get_feedback: { method: 'GET', path: '/api/stages/:stageId/pull-request/feedback' },
   send_feedback: { method: 'POST', path: '/api/stages/:stageId/pull-request/feedback' },
   undo_completion: { method: 'POST', path: '/api/stages/:stageId/undo' },
+  get_worktrees: { method: 'GET', path: '/api/projects/:projectId/worktrees' },
+  get_worktree_clean_up: { method: 'GET', path: '/api/projects/:projectId/worktrees/:name/clean-up' },
+  clean_worktree: { method: 'POST', path: '/api/projects/:projectId/worktrees/:name/clean-up' },
   get_trash: { method: 'GET', path: '/api/trash' },
   restore_trash: { method: 'POST', path: '/api/trash/:trashId/restore' },
 

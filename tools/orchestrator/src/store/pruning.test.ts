@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { newBrowser } from '../../test/support/new-browser.ts';
 import { setClocks } from '../../test/support/set-clocks.ts';
-import { openTestStore, silent } from '../../test/support/test-store.ts';
+import { NO_REPOSITORY, openTestStore, silent } from '../../test/support/test-store.ts';
 import { createLogins } from '../auth/logins.ts';
 import { createDraftFiles } from '../messages/draft-files.ts';
 import { createTrash } from '../trash/trash.ts';
@@ -22,7 +22,7 @@ async function setUp() {
   const { store, addStage } = await openTestStore(edges);
   const stageId = await addStage();
   const files = createDraftFiles({ store });
-  const trash = createTrash({ store, edges, log: silent, dataDir: await temporaryFolder() });
+  const trash = createTrash({ store, edges, log: silent, worktrees: NO_REPOSITORY, dataDir: await temporaryFolder() });
   const logins = await createLogins({ store, edges, ownerName: 'Ada', tokenSha256: null });
   const addFile = (name: string) =>
     files.add(stageId, randomUUID(), {

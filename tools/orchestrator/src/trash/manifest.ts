@@ -1,6 +1,6 @@
-import { open, readFile } from 'node:fs/promises';
+import { open, readFile, rename } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { KeptFile, TrashEntry } from '@callboard/contract';
+import { KeptFile, KeptWork, StageId, TrashEntry } from '@callboard/contract';
 import { z } from 'zod';
 
 const FILE = 'entry.json';
@@ -9,10 +9,31 @@ const FILE = 'entry.json';
 const isBelow = (path: string): boolean => !isAbsolute(path) && !path.split('/').includes('..') && path !== '';
 
 /** The description of a trash entry, stored beside its files. */
-export const Manifest = TrashEntry.omit({ expiresAt: true, fileCount: true, bytes: true, worktree: true }).extend({
+export const Manifest = TrashEntry.omit({
+  ...{ expiresAt: true, fileCount: true, bytes: true, worktree: true, work: true },
+}).extend({
   /** The instant from which its age counts; never in the past, whatever the time of day says (decision 029). */
   keptAt: z.iso.datetime(),
   files: z.array(KeptFile.extend({ path: z.string().refine(isBelow, 'leads out of the folder') })),
+  /** `commit` is null until the ref points at it. */
+  work: KeptWork.extend({
+    ref: z.string().regex(/^refs\/callboard\/trash\/[\w/-]+$/),
+    commit: z
+      .string()
+      .regex(/^[0-9a-f]+$/)
+      .nullable(),
+    repository: z.string(),
+  })
+    .nullable()
+    .default(null),
+  /**
+   * The worktree that is just being taken away, by the name of its folder and the name that this gets; null once that is over.
+   * Both are in the folder of the project's worktrees.
+   */
+  taking: z
+    .object({ repository: z.string(), name: StageId, aside: z.string().regex(/^\.removed-[\w-]+$/) })
+    .nullable()
+    .default(null),
 });
 export type Manifest = z.infer<typeof Manifest>;
 
@@ -26,9 +47,15 @@ export async function readManifest(folder: string, id: string): Promise<Manifest
   }
 }
 
-/** Writes the manifest. Resolves when it is on the disk. */
+/** Writes the manifest, in place of an earlier one at once. Resolves when it is on the disk. */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  await using file = await open(join(folder, FILE), 'w', 0o600);
-  await file.writeFile(JSON.stringify(manifest));
-  await file.sync();
+  const path = join(folder, FILE);
+  {
+    await using file = await open(`${path}.new`, 'w', 0o600);
+    await file.writeFile(JSON.stringify(manifest));
+    await file.sync();
+  }
+  await rename(`${path}.new`, path);
+  await using above = await open(folder, 'r');
+  await above.sync();
 }

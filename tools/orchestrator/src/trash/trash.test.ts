@@ -2,7 +2,7 @@ import { access, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { openTestStore, sampleProject, sampleStage, silent } from '../../test/support/test-store.ts';
+import { NO_REPOSITORY, openTestStore, sampleProject, sampleStage, silent } from '../../test/support/test-store.ts';
 import { createTrash } from './trash.ts';
 
 const FILES = [
@@ -15,7 +15,13 @@ async function setUp(dataDir?: string) {
   const folder = await temporaryFolder();
   const worktree = join(folder, 'worktree');
   const { store, edges } = await openTestStore();
-  const trash = createTrash({ store, edges, log: silent, dataDir: dataDir ?? join(folder, 'data') });
+  const trash = createTrash({
+    store,
+    edges,
+    log: silent,
+    worktrees: NO_REPOSITORY,
+    dataDir: dataDir ?? join(folder, 'data'),
+  });
   const path = join(folder, 'again');
   const stage = sampleStage({ id: 'STAGE-1', title: 'Login', worktree: { path, branch: 'b', base: 'c' } });
   await mkdir(join(worktree, 'notes'), { recursive: true });
@@ -43,7 +49,7 @@ it('moves files away, records their stage, and restores them unchanged', async (
   expect(Date.parse(entry.expiresAt) - Date.parse(entry.at)).toBeGreaterThanOrEqual(30 * 24 * 3_600_000);
   expect(await trash.list()).toEqual([entry]);
   const target = join(folder, 'restored');
-  expect(await trash.restore(entry.id, target)).toEqual({ folder: target, files: FILES, fileCount: 3 });
+  expect(await trash.restore(entry.id, target)).toEqual({ folder: target, files: FILES, fileCount: 3, branch: null });
   expect(await readFile(join(target, 'link', 'plan.md'), 'utf8')).toBe('the plan');
   expect((await stat(join(target, '.env'))).mode & 0o777).toBe(0o600);
   expect(await trash.list()).toEqual([]);

@@ -137,7 +137,7 @@ async function makeIfMissing(
 const recreatedNotice = (branch: string, isNew: boolean): string =>
   isNew
     ? `The stage's worktree and branch were missing. Both were recreated: ${branch} begins at the repository's current commit, which Claude may not know.`
-    : `The stage's worktree was missing. It was recreated from its branch ${branch}; uncommitted changes are lost.`;
+    : `The stage's worktree was missing. It was recreated from its branch ${branch}. It has no uncommitted changes; if it was cleaned up, they are in the trash.`;
 
 function pathTaken(project: Project, path: string): OperationalError {
   const message = `The worktree cannot be created: ${path} exists already and is not a worktree of ${project.path}. Move it away, then start the stage again.`;

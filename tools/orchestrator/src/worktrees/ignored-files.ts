@@ -82,7 +82,8 @@ async function collect(worktree: string, given: string, found: IgnoredFiles): Pr
 /** How many files are read at once. */
 const AT_ONCE = 64;
 
-async function sizeOf(folder: string): Promise<number> {
+/** Returns the sum of the sizes of all files below a folder. @throws a system error */
+export async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   let bytes = 0;

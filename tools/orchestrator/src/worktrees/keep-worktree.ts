@@ -26,6 +26,10 @@ export interface KeptWorktree {
   commit: string;
   /** The tree of the commit. */
   tree: string;
+  /** The commit that the worktree was at. */
+  head: string;
+  /** Whether anything was not committed there. */
+  isDirty: boolean;
   leftOut: NotKept[];
 }
 
@@ -51,7 +55,7 @@ export async function keepWorktree(git: Git, path: string, { ref, message }: Kee
   // Whoever removes files next relies on both.
   await git.must(path, ['-c', 'core.fsync=loose-object,reference', 'update-ref', ref, commit]);
   const unreadable = unread.map((name): NotKept => ({ path: name, reason: 'unreadable', bytes: null }));
-  return { commit, tree, leftOut: [...leftOut, ...unreadable] };
+  return { commit, tree, head, isDirty: tree !== headTree || index.length > 0, leftOut: [...leftOut, ...unreadable] };
 }
 
 /** As `Worktrees.leftOut`. */

@@ -88,7 +88,7 @@ export async function removeWorktree(
 
 const keptBranchNotice = ({ branch }: Worktree): string => `The branch ${branch} was kept: it has unmerged work.`;
 
-const stays = (path: string): string => `The worktree ${path} was left in place with all its contents:`;
+export const stays = (path: string): string => `The worktree ${path} was left in place with all its contents:`;
 
 /** Returns git's error without its advice, which would delete the files. */
 function gitReason(words: string): string {
@@ -99,8 +99,12 @@ function gitReason(words: string): string {
 /** How many files an error text lists. */
 const NAMED = 5;
 
-/** Returns why the worktree must stay, for people; null if nothing would be lost. */
-async function reasonToKeep(git: Git, project: Project, { path }: Worktree): Promise<string | null> {
+/** Returns why git cannot remove the worktree, whatever is in it; null if it can. */
+export async function stuckReason(
+  git: Git,
+  project: Pick<Project, 'path'>,
+  { path }: Pick<Worktree, 'path'>,
+): Promise<string | null> {
   if (!(await pathExists(path))) return null;
   if (!(await pathExists(project.path))) {
     return `${stays(path)} its repository is no longer at ${project.path}.`;
@@ -110,6 +114,13 @@ async function reasonToKeep(git: Git, project: Project, { path }: Worktree): Pro
   if (entry.some((line) => /^locked\b/.test(line))) {
     return `${stays(path)} it is locked. To remove it, run "git worktree unlock" on it first.`;
   }
+  return null;
+}
+
+/** Returns why the worktree must stay, for people; null if nothing would be lost. */
+async function reasonToKeep(git: Git, project: Project, { path }: Worktree): Promise<string | null> {
+  const stuck = await stuckReason(git, project, { path });
+  if (stuck !== null || !(await pathExists(path))) return stuck;
   const changed = await changedFiles(git, path);
   if (typeof changed === 'string') return `${stays(path)} git cannot read it (${changed}).`;
   if (changed.length > 0) {

@@ -6,7 +6,6 @@ import type {
   DiffQuery,
   GitSettingItem,
   MergePlan,
-  NotKept,
   Project,
   Removal,
   SeenDiff,
@@ -29,7 +28,6 @@ import { createFileSuggestions } from './file-suggestions.ts';
 import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
-import { type KeepOrder, type KeptWorktree, keepWorktree, leftOutOf } from './keep-worktree.ts';
 import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
 import { type BaseWish, newestBase } from './newest-base.ts';
 import { type Publishing, publishing } from './publishing.ts';
@@ -45,6 +43,7 @@ import {
 import { folderTree, headTree } from './repository-tree.ts';
 import { removeConfigLock, removePlaceholders } from './sandbox-mount-points.ts';
 import { branchesOf, requireStartPoint, type StartPoint } from './start-point.ts';
+import { type TakingAway, takingAway } from './taking-away.ts';
 import { clearUnfinishedMerge, isUndone, undoMerge } from './undo-merge.ts';
 
 export type { Merged } from './merge.ts';
@@ -65,7 +64,7 @@ export interface EnsureOptions {
 }
 
 /** One worktree and branch for each stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
-export interface Worktrees extends Publishing, Checkouts {
+export interface Worktrees extends Publishing, Checkouts, TakingAway {
   /**
    * Returns the top folder of the repository that contains `path`.
    * @throws Rejection `not_a_repository`, `no_commits`
@@ -150,14 +149,6 @@ export interface Worktrees extends Publishing, Checkouts {
    * @throws OperationalError `worktree_failed`; a system error
    */
   clearSandbox(project: Pick<Project, 'path'>, worktree: Worktree, isLast: boolean): Promise<void>;
-  /**
-   * Keeps the files of a worktree, tracked and untracked ones, as a commit on a ref of its repository, without touching the
-   * worktree, its index or its branch. Resolves when both are on the disk.
-   * @throws OperationalError `worktree_failed`; the ref is as it was then
-   */
-  keep(worktree: Worktree, order: KeepOrder): Promise<KeptWorktree>;
-  /** Returns what `keep` would leave out now. Stores nothing. @throws OperationalError `worktree_failed` */
-  leftOut(worktree: Worktree): Promise<NotKept[]>;
   /** Returns what `remove` would do now. @throws OperationalError `worktree_failed` */
   planRemoval(project: Project, worktree: Worktree): Promise<Removal>;
   /**
@@ -213,6 +204,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     suggestFiles: ({ path }, query) => suggestFiles(path, query),
     ...finishing(git),
     ...publishing(git),
+    ...takingAway(git, makings),
 
     gitSettings: (project) => git.inspect(project.path),
     settingsFiles: (project, worktree) => settingsFiles(worktree.path, project.path),
@@ -239,8 +231,6 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
       if (await pathExists(worktree.path)) await removePlaceholders(git, worktree.path);
       if (isLast) await removeConfigLock(project.path);
     },
-    keep: (worktree, order) => keepWorktree(git, worktree.path, order),
-    leftOut: (worktree) => leftOutOf(git, worktree.path),
     ...checkouts(git),
     planRemoval: (project, worktree) => planRemoval(git, project, worktree),
     remove: (project, worktree, order) => makings(project.path, () => removeWorktree(git, project, worktree, order)),

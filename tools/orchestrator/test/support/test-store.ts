@@ -59,3 +59,9 @@ export const stageId = (id: string): StageId => StageId.parse(id);
 /** Returns a copy of `base`, which may be a class instance, with some of its fields replaced. */
 export const withFields = <T extends object>(base: T, fields: Partial<T>): T =>
   Object.create(base, Object.getOwnPropertyDescriptors(fields));
+
+/** For a trash that holds files only. */
+export const NO_REPOSITORY = {
+  putBack: () => Promise.reject(new Error('there is no repository')),
+  dropKept: () => Promise.resolve(),
+};

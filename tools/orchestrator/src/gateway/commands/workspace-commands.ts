@@ -1,3 +1,4 @@
+import type { WorktreeCleaning } from '../../trash/clean-worktrees.ts';
 import type { CleanUp } from '../../worktree-commands/clean-up.ts';
 import type { DevServers } from '../../worktree-commands/dev-servers.ts';
 import type { SetUp } from '../../worktree-commands/set-up.ts';
@@ -9,9 +10,13 @@ export interface WorkspaceParts {
   setUp: SetUp;
   cleanUp: CleanUp;
   devServers: DevServers;
+  cleaning: WorktreeCleaning;
 }
 
 type WorkspaceCommands =
+  | 'get_worktrees'
+  | 'get_worktree_clean_up'
+  | 'clean_worktree'
   | 'get_stage_commands'
   | 'run_stage_command'
   | 'get_servers'
@@ -21,8 +26,12 @@ type WorkspaceCommands =
   | 'stop_command';
 
 export function workspaceCommands(parts: WorkspaceParts): Pick<CommandHandlers, WorkspaceCommands> {
-  const { worktreeCommands, setUp, cleanUp, devServers } = parts;
+  const { worktreeCommands, setUp, cleanUp, devServers, cleaning } = parts;
   return {
+    get_worktrees: ({ projectId }) => cleaning.list(projectId),
+    get_worktree_clean_up: async ({ projectId, name }) => ({ cleanUp: await cleaning.preview(projectId, name) }),
+    clean_worktree: ({ buildFolders = 'keep', ...which }, { actor }) =>
+      cleaning.clean({ ...which, buildFolders, by: actor.name }),
     run_stage_command: async ({ stageId, kind }, { actor }) => ({
       command: await (kind === 'setup' ? setUp : cleanUp).runAgain(stageId, actor.name),
     }),

@@ -19,7 +19,7 @@ const removal = {
 const entry = {
   ...{ id: TRASH, projectId: login.projectId, projectName: 'shop', stageId: login.id, stageTitle: 'Login form' },
   ...{ by: 'Ada', at: new Date().toISOString(), expiresAt: new Date(Date.now() + 29.5 * 86_400_000).toISOString() },
-  ...{ files, fileCount: 1, bytes: 8, worktree: null },
+  ...{ files, fileCount: 1, bytes: 8, worktree: null, work: null },
 };
 
 it('says what deleting a stage removes and keeps, and what became of it', async () => {
@@ -49,13 +49,17 @@ it('says what deleting a stage removes and keeps, and what became of it', async 
 
 it('lists the trash, restores from it, and says at the field why a folder will not do', async () => {
   const { user, server } = openPage('/', view());
-  const entries = [entry];
+  const work = {
+    ...{ ref: 'refs/callboard/trash/STAGE-1/now', commit: 'c'.repeat(40), branch: 'callboard/STAGE-1' },
+    ...{ uncommitted: 2, unmerged: 1 },
+  };
+  const entries = [{ ...entry, work }];
   server.answer({
     get_trash: () => ({ entries }),
     restore_trash: ({ folder = '' }) => {
       if (!folder.startsWith('/')) return problem('bad_request', `${folder} is not an absolute path.`);
       entries.length = 0;
-      return { folder, files, fileCount: 1 };
+      return { folder, files, fileCount: 1, branch: 'callboard/restored-STAGE-1' };
     },
   });
   await user.click(await screen.findByRole('button', { name: 'Account' }));
@@ -63,6 +67,7 @@ it('lists the trash, restores from it, and says at the field why a folder will n
   const list = within(await screen.findByRole('list', { name: 'Trash' }));
   await list.findByText('1 item, 8 B');
   list.getByText('30 days left');
+  list.getByText(/2 uncommitted files and 1 unmerged commit/);
   await user.click(list.getByRole('button', { name: 'Restore Login form' }));
   const dialog = within(await screen.findByRole('dialog', { name: 'Restore Login form' }));
   const folder = dialog.getByRole('textbox', { name: 'Folder' });
@@ -74,6 +79,7 @@ it('lists the trash, restores from it, and says at the field why a folder will n
   await user.click(dialog.getByRole('button', { name: 'Restore' }));
   await screen.findByText('The trash is empty.');
   screen.getByText('/home/ada/back');
+  screen.getByText('callboard/restored-STAGE-1');
 });
 
 it('reopens a done stage, and says that a message would', async () => {

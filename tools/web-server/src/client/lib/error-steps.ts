@@ -91,6 +91,8 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   unknown_file: own('refresh'),
   unknown_login: own('refresh'),
   unknown_trash: own('refresh'),
+  unknown_worktree: own('refresh'),
+  worktree_stays: own('refresh'),
   unknown_process: own('refresh'),
   unknown_task: own('refresh'),
   unknown_mcp_server: own('refresh'),

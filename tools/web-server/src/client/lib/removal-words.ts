@@ -1,4 +1,4 @@
-import type { CommandReply, KeptFile, Removal } from '@callboard/contract';
+import type { CommandReply, KeptFile, KeptWork, Removal } from '@callboard/contract';
 import { count, sizeWords } from './format.ts';
 
 export const sizeOf = (files: readonly KeptFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -26,4 +26,13 @@ export function deletedWords({ left, kept, deleted }: CommandReply<'remove_stage
     ...(left === null ? [] : [left]),
   ];
   return words.length === 0 ? null : words.join(' ');
+}
+
+/** What a worktree has that is neither committed nor merged: "3 uncommitted files and 2 unmerged commits". */
+export function workWords({ uncommitted, unmerged }: Pick<KeptWork, 'uncommitted' | 'unmerged'>): string {
+  const words = [
+    ...(uncommitted === 0 ? [] : [count(uncommitted, 'uncommitted file')]),
+    ...(unmerged === 0 ? [] : [count(unmerged, 'unmerged commit')]),
+  ];
+  return words.join(' and ');
 }

@@ -1,13 +1,14 @@
-import type { BuildFolders, KeptFile, Removal, StageId } from '@callboard/contract';
-import { Button, Checkbox, Group } from '@mantine/core';
+import type { BuildFolders, Removal, StageId } from '@callboard/contract';
+import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../lib/api-client.ts';
 import { count, sizeWords } from '../lib/format.ts';
-import { removalWords, sizeOf } from '../lib/removal-words.ts';
+import { removalWords } from '../lib/removal-words.ts';
 import css from './confirm-delete.module.css';
 import { Dialog } from './dialog.tsx';
 import { ErrorNote } from './error-note.tsx';
+import { BuildFoldersChoice, KeptFiles } from './kept-files.tsx';
 
 interface ConfirmDeleteProps {
   stageId: StageId;
@@ -21,7 +22,7 @@ interface ConfirmDeleteProps {
 
 /** Asks before deleting a stage, and says what is deleted, kept and restorable. */
 export function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: ConfirmDeleteProps) {
-  const [deletesBuilds, setDeletesBuilds] = useState(true);
+  const [choice, setChoice] = useState<BuildFolders>('delete');
   const plan = useQuery({
     queryKey: ['removal', stageId],
     enabled: opened,
@@ -38,19 +39,13 @@ export function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: 
         {plan.error !== null && (
           <ErrorNote lead="Its worktree could not be checked." error={plan.error} retry={() => void plan.refetch()} />
         )}
-        {plan.data !== undefined && (
-          <Plan removal={plan.data} deletesBuilds={deletesBuilds} setDeletesBuilds={setDeletesBuilds} />
-        )}
+        {plan.data !== undefined && <Plan removal={plan.data} choice={choice} setChoice={setChoice} />}
       </div>
       <Group justify="flex-end" gap="sm" mt="lg">
         <Button variant="default" onClick={close} data-autofocus>
           Cancel
         </Button>
-        <Button
-          onClick={() => confirm(deletesBuilds && plan.isSuccess ? 'delete' : 'keep')}
-          loading={busy}
-          disabled={plan.isLoading}
-        >
+        <Button onClick={() => confirm(plan.isSuccess ? choice : 'keep')} loading={busy} disabled={plan.isLoading}>
           Delete
         </Button>
       </Group>
@@ -60,11 +55,11 @@ export function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: 
 
 interface PlanProps {
   removal: Removal;
-  deletesBuilds: boolean;
-  setDeletesBuilds: (yes: boolean) => void;
+  choice: BuildFolders;
+  setChoice: (choice: BuildFolders) => void;
 }
 
-function Plan({ removal, deletesBuilds, setDeletesBuilds }: PlanProps) {
+function Plan({ removal, choice, setChoice }: PlanProps) {
   const { files, fileCount, bytes, buildFolders } = removal;
   const words = removalWords(removal);
   return (
@@ -76,34 +71,10 @@ function Plan({ removal, deletesBuilds, setDeletesBuilds }: PlanProps) {
             {count(fileCount, 'file')} that git ignores {fileCount === 1 ? 'goes' : 'go'} to the trash for 30 days (
             {sizeWords(bytes)}):
           </p>
-          <Files files={files} more={fileCount - files.length} label="Moved to the trash" />
+          <KeptFiles files={files} more={fileCount - files.length} label="Moved to the trash" />
         </div>
       )}
-      {buildFolders.length > 0 && (
-        <div>
-          <Checkbox
-            label={`Delete dependencies and build results for good (${sizeWords(sizeOf(buildFolders))})`}
-            description={deletesBuilds ? undefined : 'They go to the trash with the rest.'}
-            checked={deletesBuilds}
-            onChange={(event) => setDeletesBuilds(event.currentTarget.checked)}
-          />
-          <Files files={buildFolders} more={0} label="Dependencies and build results" />
-        </div>
-      )}
+      <BuildFoldersChoice folders={buildFolders} choice={choice} setChoice={setChoice} />
     </>
-  );
-}
-
-function Files({ files, more, label }: { files: readonly KeptFile[]; more: number; label: string }) {
-  return (
-    <ul className={css.files} aria-label={label}>
-      {files.map(({ path, bytes }) => (
-        <li key={path}>
-          <code>{path}</code>
-          <span className={css.size}>{sizeWords(bytes)}</span>
-        </li>
-      ))}
-      {more > 0 && <li className={css.size}>and {more} more</li>}
-    </ul>
   );
 }

@@ -84,10 +84,27 @@ export const examples: Examples = {
     input: { ...onStage, buildFolders: 'delete' },
     reply: { stage: Stage.parse(stage), left: null, kept: work.trashEntry, deleted: work.removal.buildFolders },
   },
+  get_worktrees: {
+    input: { projectId: project.id },
+    reply: { worktrees: [work.worktree], isMeasuring: false },
+  },
+  get_worktree_clean_up: {
+    input: { projectId: project.id, name: work.worktree.name },
+    reply: { cleanUp: work.cleanUp },
+  },
+  clean_worktree: {
+    input: { projectId: project.id, name: work.worktree.name, buildFolders: 'delete' },
+    reply: { kept: work.trashEntry, deleted: work.removal.buildFolders },
+  },
   get_trash: { input: {}, reply: { entries: [work.trashEntry] } },
   restore_trash: {
     input: { trashId: work.trashEntry.id, folder: '/repos/restored' },
-    reply: { folder: '/repos/restored', files: work.trashEntry.files, fileCount: work.trashEntry.fileCount },
+    reply: {
+      folder: '/repos/restored',
+      files: work.trashEntry.files,
+      fileCount: work.trashEntry.fileCount,
+      branch: 'callboard/restored-STAGE-1',
+    },
   },
   get_diff: { input: { ...onStage, path: 'src/login.ts' }, reply: { diff: work.diff } },
   get_diff_content: {

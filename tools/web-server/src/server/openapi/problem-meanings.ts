@@ -34,6 +34,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_folder: 'There is no such folder.',
   unknown_login: 'There is no such login; it may have ended already.',
   unknown_trash: 'The entry is no longer in the trash: it was restored, or deleted because of its age.',
+  unknown_worktree: 'The project has no worktree of that name; it may have been cleaned up already.',
+  worktree_stays: 'The worktree cannot be cleaned up now; the message says why. Nothing was changed.',
   unknown_command: 'The stage has no such run of a command, or it is no longer kept.',
   unknown_server: 'The project has no dev server of that name.',
   unknown_process: 'The session left no such process running, or it has ended; nothing was ended.',

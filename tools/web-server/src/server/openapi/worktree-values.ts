@@ -5,6 +5,7 @@ import {
   Feedback,
   FileContent,
   PhaseRun,
+  ProjectWorktree,
   PullRequest,
   PullRequestPlan,
   Receipt,
@@ -13,6 +14,7 @@ import {
   SideRun,
   StageDiff,
   TrashEntry,
+  WorktreeCleanUp,
   WorktreeCommand,
 } from '@callboard/contract';
 import { at, project, stage } from './example-values.ts';
@@ -155,7 +157,22 @@ export const trashEntry = TrashEntry.parse({
   files: removal.files,
   fileCount: 1,
   bytes: 812,
+  work: {
+    ref: 'refs/callboard/trash/STAGE-1/2026-11-20T09-00-00-000Z',
+    commit: diff.head,
+    ...{ branch: diff.branch, uncommitted: 2, unmerged: 1 },
+  },
   worktree: null,
+});
+
+export const worktree = ProjectWorktree.parse({
+  ...{ name: 'STAGE-1', path: removal.worktree, stageId: stage.id, stageTitle: stage.title, stays: null },
+  ...{ bytes: 318_767_104, measuredAt: at },
+});
+
+export const cleanUp = WorktreeCleanUp.parse({
+  ...{ path: removal.worktree, left: null, work: { branch: diff.branch, uncommitted: 2, unmerged: 1 } },
+  ...{ files: removal.files, fileCount: 1, bytes: 812, buildFolders: removal.buildFolders },
 });
 
 export const pullRequestPlan = PullRequestPlan.parse({

@@ -13,6 +13,7 @@ import css from './forms.module.css';
 import { GitSettingsReview } from './git-settings-review.tsx';
 import { ImportForm } from './import-form.tsx';
 import { PipelinesForm } from './pipelines-form.tsx';
+import { ProjectWorktrees } from './project-worktrees.tsx';
 import { SandboxFields } from './sandbox-fields.tsx';
 import { WorkspaceSettingsForm } from './workspace-fields.tsx';
 
@@ -45,6 +46,7 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
       </Tabs.Panel>
       <Tabs.Panel value="worktrees">
         <WorkspaceSettingsForm project={project} />
+        <ProjectWorktrees projectId={projectId} />
       </Tabs.Panel>
       <Tabs.Panel value="pipelines">
         <PipelinesForm project={project} />

@@ -3,6 +3,7 @@ import { Button, Group, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { count, exactTime, sizeWords } from '../../../lib/format.ts';
+import { workWords } from '../../../lib/removal-words.ts';
 import { useNow } from '../../../lib/use-now.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
@@ -12,7 +13,7 @@ import { TimeSince } from '../../../ui/time-since.tsx';
 import { trashQuery, useRestore } from '../api/use-trash.ts';
 import css from './trash.module.css';
 
-/** The files kept from the worktrees of deleted stages. */
+/** What was kept from worktrees that were removed. */
 export default function TrashPage() {
   const trash = useQuery(trashQuery);
   const restore = useRestore();
@@ -25,13 +26,18 @@ export default function TrashPage() {
     <div className={css.page}>
       <h1 className={css.head}>Trash</h1>
       <p className={css.about}>
-        Files that git ignores, kept when their stage was deleted. They are deleted for good after 30 days.
+        What was kept of worktrees that were removed: unfinished work, and files that git ignores. It is deleted for
+        good after 30 days.
       </p>
       {restore.isSuccess && (
         <div role="status">
           <Note>
-            {count(restore.data.fileCount, 'item')} restored into{' '}
-            <code className={css.where}>{restore.data.folder}</code>
+            Restored into <code className={css.where}>{restore.data.folder}</code>
+            {restore.data.branch !== null && (
+              <>
+                , on the branch <code className={css.where}>{restore.data.branch}</code>
+              </>
+            )}
           </Note>
         </div>
       )}
@@ -62,7 +68,7 @@ export default function TrashPage() {
 const DAY_MS = 24 * 3_600_000;
 
 function Entry({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
-  const { stageTitle, projectName, stageId, at, by, expiresAt, files, fileCount, bytes } = entry;
+  const { stageTitle, projectName, stageId, at, by, expiresAt, files, fileCount, bytes, work } = entry;
   const days = Math.max(0, Math.ceil((Date.parse(expiresAt) - useNow()) / DAY_MS));
   return (
     <li className={css.entry}>
@@ -73,24 +79,24 @@ function Entry({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
             {projectName} / {stageId}
           </span>
           <span>
-            deleted <TimeSince at={at} ago />
+            removed <TimeSince at={at} ago />
             {by !== null && ` by ${by}`}
           </span>
           <span title={exactTime(expiresAt)}>{count(days, 'day')} left</span>
         </div>
-        <details>
-          <summary>
-            {count(fileCount, 'item')}, {sizeWords(bytes)}
-          </summary>
-          <ul className={css.files}>
-            {files.map((file) => (
-              <li key={file.path}>
-                <code>{file.path}</code> <span className={css.size}>{sizeWords(file.bytes)}</span>
-              </li>
-            ))}
-            {fileCount > files.length && <li className={css.size}>and {fileCount - files.length} more</li>}
-          </ul>
-        </details>
+        {work !== null && (
+          <p className={css.work}>
+            {workWords(work)}
+            {work.branch !== null && (
+              <>
+                {' '}
+                of <code>{work.branch}</code>
+              </>
+            )}
+            , kept as <code title={work.ref}>{work.commit.slice(0, 7)}</code>
+          </p>
+        )}
+        {fileCount > 0 && <KeptList files={files} fileCount={fileCount} bytes={bytes} />}
       </div>
       <Button variant="default" size="compact-sm" aria-label={`Restore ${stageTitle}`} onClick={restore}>
         Restore
@@ -98,6 +104,27 @@ function Entry({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
     </li>
   );
 }
+
+function KeptList({ files, fileCount, bytes }: Pick<TrashEntry, 'files' | 'fileCount' | 'bytes'>) {
+  return (
+    <details>
+      <summary>
+        {count(fileCount, 'item')}, {sizeWords(bytes)}
+      </summary>
+      <ul className={css.files}>
+        {files.map((file) => (
+          <li key={file.path}>
+            <code>{file.path}</code> <span className={css.size}>{sizeWords(file.bytes)}</span>
+          </li>
+        ))}
+        {fileCount > files.length && <li className={css.size}>and {fileCount - files.length} more</li>}
+      </ul>
+    </details>
+  );
+}
+
+const PLACE =
+  'An absolute path. Leave empty for the worktree of the stage, or a new folder if something else is there.';
 
 interface RestoreFormProps {
   entry: TrashEntry;
@@ -118,9 +145,9 @@ function RestoreForm({ entry, problem, busy, close, run }: RestoreFormProps) {
       <TextInput
         label="Folder"
         description={
-          entry.worktree === null
+          entry.worktree === null && entry.work === null
             ? 'An absolute path. Leave empty for a new folder in the data directory.'
-            : 'An absolute path. Leave empty for the worktree of the stage.'
+            : PLACE
         }
         placeholder={entry.worktree ?? '/home/me/restored'}
         value={folder}

@@ -1,0 +1,32 @@
+import { createDraftFiles } from '../messages/draft-files.ts';
+import { startPruning } from '../store/pruning.ts';
+import { createWorktreeCleaning } from '../trash/clean-worktrees.ts';
+import { createTrash } from '../trash/trash.ts';
+import { createWorktreeSizes } from '../trash/worktree-sizes.ts';
+import type { Repositories } from './open-repositories.ts';
+import type { Storage } from './open-storage.ts';
+import type { StartContext } from './start-context.ts';
+
+/**
+ * Files of drafts and of worktrees that were taken away, which are deleted after a while. Before anything else uses a worktree,
+ * interrupted clean-ups are settled.
+ */
+export async function keepFiles(
+  { config, log, edges, life }: StartContext,
+  { store, worktrees, cleanUp, env }: Storage & Repositories,
+) {
+  const { dataDir } = config;
+  const draftFiles = createDraftFiles({ store });
+  const trash = createTrash({ store, edges, log, dataDir, worktrees });
+  const sizes = createWorktreeSizes({ env, now: edges.now, uptimeMs: edges.uptimeMs });
+  const cleaning = createWorktreeCleaning({
+    ...{ store, edges, log, dataDir, trash, worktrees, sizes },
+    cleanUp: cleanUp.beforeRemoval,
+  });
+  await cleaning.settle();
+  const forget = { forgetDraftFiles: draftFiles.forgetOlder, forgetTrash: trash.forgetOlder };
+  const pruning = startPruning({ store, edges, log, ...forget });
+  life.onStop('pruning', pruning.stop);
+  life.onStop('worktree sizes', sizes.stop);
+  return { draftFiles, trash, cleaning };
+}

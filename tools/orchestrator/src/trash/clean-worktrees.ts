@@ -1,0 +1,239 @@
+import { readdir, realpath, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type BuildFolders,
+  type CommandReply,
+  NAMED_FILES,
+  type ProjectId,
+  type Stage,
+  StageId,
+  type TrashEntry,
+  type WorktreeCleanUp,
+} from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
+import type { Edges } from '../lib/edges.ts';
+import { OperationalError, Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Store } from '../store/store.ts';
+import type { TakingAway } from '../worktrees/taking-away.ts';
+import { isThere } from './entries.ts';
+import { createWorktreeFinder, type Found } from './find-worktrees.ts';
+import type { Manifest } from './manifest.ts';
+import type { Trash } from './trash.ts';
+import type { WorktreeSizes } from './worktree-sizes.ts';
+
+export interface WorktreeCleaningParts {
+  store: Store;
+  edges: Edges;
+  log: Logger;
+  dataDir: string;
+  trash: Trash;
+  worktrees: TakingAway;
+  sizes: WorktreeSizes;
+  /** Ends what runs in the worktree of a stage, and cleans it up. */
+  cleanUp: (stageId: StageId) => Promise<void>;
+}
+
+/** Which worktree to clean up, and how. */
+export interface CleanOrder {
+  projectId: ProjectId;
+  name: string;
+  buildFolders: BuildFolders;
+  by: string;
+}
+
+/** Takes worktrees away that nobody works in, and keeps what is neither committed nor merged. */
+export interface WorktreeCleaning {
+  /** Lists the worktrees of a project. @throws Rejection `unknown_project` */
+  list(projectId: ProjectId): Promise<CommandReply<'get_worktrees'>>;
+  /** Returns what `clean` would do now. @throws Rejection `unknown_project`, `unknown_worktree` */
+  preview(projectId: ProjectId, name: string): Promise<WorktreeCleanUp>;
+  /**
+   * Takes a worktree away, at once for all others: it is whole, or gone with all its contents kept.
+   * @throws Rejection `unknown_project`, `unknown_worktree`, `worktree_stays`; nothing was changed then
+   */
+  clean(order: CleanOrder): Promise<CommandReply<'clean_worktree'>>;
+  /** Ends what a crash interrupted: what had not been taken away stays, the rest is brought to its end. Never rejects. */
+  settle(): Promise<void>;
+}
+
+/** The folders of worktrees that were taken away and are being deleted. */
+const ASIDE = '.removed-';
+
+export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCleaning {
+  const { store, dataDir, trash, worktrees, sizes, log } = parts;
+  const { list, one, whyInUse } = createWorktreeFinder({ store, dataDir });
+
+  async function whyItStays(found: Found): Promise<string | null> {
+    return (await whyInUse(found)) ?? worktrees.reasonToStay({ repository: found.project.path, path: found.path });
+  }
+
+  return {
+    async list(projectId) {
+      const found = await list(projectId);
+      const paths = found.map(({ path }) => path);
+      const isMeasuring = sizes.ask(paths);
+      const worktrees = await Promise.all(
+        found.map(async (one) => ({
+          ...{ name: one.name, path: one.path, stays: await whyInUse(one) },
+          ...{ stageId: one.stage?.id ?? null, stageTitle: one.stage?.title ?? null },
+          ...sizes.of(one.path),
+        })),
+      );
+      return { worktrees, isMeasuring };
+    },
+
+    async preview(projectId, name) {
+      const found = await one(projectId, name);
+      const { project, path, stage } = found;
+      const left = await whyItStays(found);
+      const nothing = { files: [], fileCount: 0, bytes: 0, buildFolders: [] };
+      if (left !== null) return { path, left, work: null, ...nothing };
+      const { head, ...work } = await worktrees.openWork({ repository: project.path, path });
+      const { files, buildFolders } = await worktrees.filesBeside(project, path);
+      const unmerged = isMerged(stage, head) ? 0 : work.unmerged;
+      return {
+        ...{ path, left, work: work.uncommitted + unmerged === 0 ? null : { ...work, unmerged } },
+        ...{ files: files.slice(0, NAMED_FILES), fileCount: files.length, buildFolders },
+        bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+      };
+    },
+
+    async clean({ projectId, name, buildFolders, by }) {
+      const found = await one(projectId, name);
+      await requireFree(await whyItStays(found), found);
+      if (found.stage !== null) await parts.cleanUp(found.stage.id);
+      await requireFree(await whyItStays(found), found);
+      const beside = await worktrees.filesBeside(found.project, found.path);
+      const files = [...beside.files, ...(buildFolders === 'keep' ? beside.buildFolders : [])];
+      const manifest = await announce(parts, found, { files, by });
+      return trash.inTurn(manifest.id, async () => {
+        const kept = await keepAndTake(parts, manifest, async () => requireFree(await whyInUse(found), found));
+        return { kept, deleted: buildFolders === 'delete' ? beside.buildFolders : [] };
+      });
+    },
+
+    async settle() {
+      for (const manifest of await trash.entries.all()) {
+        if (manifest.taking === null) continue;
+        await settleOne(parts, manifest).catch((error: unknown) =>
+          log.error({ err: error, id: manifest.id }, 'an interrupted clean-up of a worktree could not be settled'),
+        );
+      }
+      void deleteLeft(parts).catch((error: unknown) => log.warn({ err: error }, 'worktrees were not deleted'));
+    },
+  };
+}
+
+async function requireFree(reason: string | null, { name }: Found): Promise<void> {
+  if (reason !== null) throw new Rejection('worktree_stays', `The worktree ${name} was not cleaned up. ${reason}`);
+}
+
+const isMerged = (stage: Stage | null, head: string): boolean => stage?.merged != null && stage.merged.head === head;
+
+/** Stores what is going to happen, before it does. */
+async function announce(
+  { trash, worktrees, edges }: WorktreeCleaningParts,
+  { project, stage, name, path }: Found,
+  { files, by }: { files: Manifest['files']; by: string },
+): Promise<Manifest> {
+  const repository = project.path;
+  const { head, ...work } = await worktrees.openWork({ repository, path });
+  const unmerged = isMerged(stage, head) ? 0 : work.unmerged;
+  // Its folder says whose it was.
+  const whose = stage ?? { id: StageId.parse(name), title: name };
+  const origin = { project, stage: whose, by };
+  const at = edges.now().toISOString().replaceAll(/[:.]/g, '-');
+  const ref = `refs/callboard/trash/${name.replaceAll(/[^A-Za-z0-9_-]/g, '-')}/${at}`;
+  return trash.entries.create(origin, {
+    files,
+    work: { ...work, unmerged, ref, commit: null, repository },
+    taking: { repository, name: StageId.parse(name), aside: `${ASIDE}${at}` },
+  });
+}
+
+/** Returns where the worktree of an entry is, and where it is put aside; null if none is being taken away. */
+async function placeOf(
+  { dataDir }: Pick<WorktreeCleaningParts, 'dataDir'>,
+  { projectId, taking }: Manifest,
+): Promise<{ repository: string; path: string; aside: string } | null> {
+  if (taking === null) return null;
+  // Git lists worktrees by their real paths.
+  const folder = await realpath(join(dataDir, 'worktrees', projectId));
+  const { repository, name, aside } = taking;
+  return { repository, path: join(folder, name), aside: join(folder, aside) };
+}
+
+/** @param mayTake called last, before the worktree is taken away. @throws Rejection if it must stay */
+async function keepAndTake(
+  parts: WorktreeCleaningParts,
+  announced: Manifest,
+  mayTake: () => Promise<void>,
+): Promise<TrashEntry | null> {
+  const { trash, worktrees } = parts;
+  const { work } = announced;
+  const taking = await placeOf(parts, announced);
+  if (taking === null || work === null) throw new Error('nothing was announced');
+  let manifest = announced;
+  try {
+    const message = `Work of ${announced.stageId} (${announced.stageTitle}), kept when its worktree was cleaned up`;
+    const kept = await worktrees.keep({ path: taking.path }, { ref: work.ref, message });
+    const unreadable = kept.leftOut.filter(({ reason }) => reason === 'unreadable').map(({ path }) => path);
+    if (unreadable.length > 0)
+      throw new Rejection('worktree_stays', `Git cannot read ${unreadable.slice(0, 5).join(', ')} in ${taking.path}.`);
+    const isOpen = kept.isDirty || work.unmerged > 0;
+    if (!isOpen) await worktrees.dropKept(work.repository, work.ref, kept.commit);
+    manifest = { ...announced, work: isOpen ? { ...work, commit: kept.commit } : null };
+    await trash.entries.save(manifest);
+    await mayTake();
+    await rename(taking.path, taking.aside);
+  } catch (error) {
+    await settleOne(parts, manifest);
+    throw error;
+  }
+  return finish(parts, manifest).catch((error: unknown) => {
+    const message = `The worktree ${taking.path} was taken away, but not everything has reached the trash yet (${messageOf(error)}). The rest is in ${taking.aside}; the next start of Callboard goes on with it.`;
+    throw new OperationalError('storage_failed', message, { cause: error });
+  });
+}
+
+/** Brings it to its end. Each step may have been done before. @returns the entry; null if nothing was kept */
+async function finish(parts: WorktreeCleaningParts, manifest: Manifest): Promise<TrashEntry | null> {
+  const { trash, worktrees, log } = parts;
+  const { files, work, id } = manifest;
+  const taking = await placeOf(parts, manifest);
+  if (taking === null) throw new Error('nothing is being taken away');
+  const left = await Promise.all(files.map(({ path }) => isThere(join(taking.aside, path))));
+  await trash.entries.takeIn({ ...manifest, files: files.filter((_file, index) => left[index]) }, taking.aside);
+  await worktrees.forget(taking);
+  const isEmpty = files.length === 0 && work === null;
+  const done = { ...manifest, taking: null };
+  await (isEmpty ? trash.entries.remove(id) : trash.entries.save(done));
+  void rm(taking.aside, { recursive: true, force: true }).catch((error: unknown) =>
+    log.warn({ err: error, folder: taking.aside }, 'a worktree that was taken away was not deleted'),
+  );
+  return isEmpty ? null : trash.entries.describe(done);
+}
+
+/** Undoes what had only been kept; brings to its end what had been taken away. */
+async function settleOne(parts: WorktreeCleaningParts, manifest: Manifest): Promise<void> {
+  const { work, id } = manifest;
+  const taking = await placeOf(parts, manifest);
+  if (taking === null) return;
+  const isTaken = await isThere(taking.aside);
+  if (isTaken || !(await isThere(taking.path))) return void (await finish(parts, manifest));
+  const commit = work === null ? null : await parts.worktrees.commitOf(work.repository, work.ref);
+  if (work !== null && commit !== null) await parts.worktrees.dropKept(work.repository, work.ref, commit);
+  await parts.trash.entries.remove(id);
+}
+
+/** Deletes what an earlier run had taken away and not deleted yet. */
+async function deleteLeft({ dataDir, trash }: WorktreeCleaningParts): Promise<void> {
+  const open = new Set((await trash.entries.all()).map(({ taking }) => taking?.aside));
+  const root = join(dataDir, 'worktrees');
+  for (const project of await readdir(root).catch(() => []))
+    for (const name of await readdir(join(root, project)).catch(() => [])) {
+      if (name.startsWith(ASIDE) && !open.has(name))
+        await rm(join(root, project, name), { recursive: true, force: true });
+    }
+}

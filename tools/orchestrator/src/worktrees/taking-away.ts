@@ -1,0 +1,183 @@
+import { lstat, mkdir, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { KeptFile, NotKept, Project, Worktree } from '@callboard/contract';
+import { OperationalError } from '../lib/errors.ts';
+import type { KeyedMutex } from '../lib/keyed-mutex.ts';
+import { pathExists } from '../lib/path-exists.ts';
+import { countUncommitted } from './checkouts.ts';
+import { nestedRepositories } from './git/command-line.ts';
+import type { Git } from './git/git.ts';
+import { gitFailure } from './git/git-cause.ts';
+import { ignoredFiles, sizeOf } from './ignored-files.ts';
+import { type KeepOrder, type KeptWorktree, keepWorktree, leftOutOf } from './keep-worktree.ts';
+import { isIn } from './recorded-merges.ts';
+import { stays, stuckReason } from './remove-worktree.ts';
+import { takeSnapshot } from './snapshot.ts';
+import { initializedSubmodules, unpushedSubmodules } from './submodules.ts';
+import { removeIncomplete, worktreeStatus } from './worktree-list.ts';
+
+/** A worktree, and the repository that it belongs to. */
+export interface WorktreePlace {
+  repository: string;
+  path: string;
+}
+
+/** What a worktree has that no commit of its repository's main branch has. */
+export interface OpenWork {
+  head: string;
+  /** Null while it is on no branch. */
+  branch: string | null;
+  uncommitted: number;
+  /** Commits that are not in the main checkout's branch. */
+  unmerged: number;
+}
+
+/** What a worktree has beside what a commit of its files can keep. */
+export interface FilesBeside {
+  /** Ignored files, files above 50 MB and nested repositories. */
+  files: KeptFile[];
+  /** Dependency and build folders, which a tool can recreate. */
+  buildFolders: KeptFile[];
+}
+
+/** Where the files of a kept worktree go. */
+export interface PutBackOrder extends WorktreePlace {
+  commit: string;
+  /** The branch of a new worktree. */
+  branch: string;
+}
+
+/** Takes a worktree away without losing what is in it, and puts it back. */
+export interface TakingAway {
+  /**
+   * Keeps the files of a worktree, tracked and untracked ones, as a commit on a ref of its repository, without touching the
+   * worktree, its index or its branch. Resolves when both are on the disk.
+   * @throws OperationalError `worktree_failed`; the ref is as it was then
+   */
+  keep(worktree: Pick<Worktree, 'path'>, order: KeepOrder): Promise<KeptWorktree>;
+  /** Returns what `keep` would leave out now. Stores nothing. @throws OperationalError `worktree_failed` */
+  leftOut(worktree: Pick<Worktree, 'path'>): Promise<NotKept[]>;
+  /** Returns why the worktree has to stay where it is, for people; null if it may be taken away. @throws OperationalError `worktree_failed` */
+  reasonToStay(checkout: WorktreePlace): Promise<string | null>;
+  /** @throws OperationalError `worktree_failed` */
+  openWork(checkout: WorktreePlace): Promise<OpenWork>;
+  /** Unchanged copies that Callboard made do not count. @throws OperationalError `worktree_failed`; a system error */
+  filesBeside(project: Project, path: string): Promise<FilesBeside>;
+  /** Makes git forget a worktree whose folder is gone; its branch stays. @throws OperationalError `worktree_failed` */
+  forget(checkout: WorktreePlace): Promise<void>;
+  /** Removes a ref if it still points at the commit. A repository or ref that is gone is no error. @throws OperationalError `worktree_failed` */
+  dropKept(repository: string, ref: string, commit: string): Promise<void>;
+  /** Returns the commit of a ref; null if there is none. */
+  commitOf(repository: string, ref: string): Promise<string | null>;
+  /**
+   * Puts the files of a kept worktree back as uncommitted changes: into a new worktree, or into one that is clean and at the
+   * commit that they belong to. Never overwrites anything.
+   * @returns whether it did; false: something else is there
+   * @throws OperationalError `worktree_failed`
+   */
+  putBack(order: PutBackOrder): Promise<boolean>;
+}
+
+/** @param makings git fails if it makes two worktrees of a repository at once */
+export const takingAway = (git: Git, makings: KeyedMutex): TakingAway => ({
+  keep: ({ path }, order) => keepWorktree(git, path, order),
+  leftOut: ({ path }) => leftOutOf(git, path),
+  reasonToStay: (checkout) => reasonToStay(git, checkout),
+  openWork: (checkout) => openWork(git, checkout),
+  filesBeside: (project, path) => filesBeside(git, project, path),
+  forget: ({ repository, path }) =>
+    makings(repository, async () => {
+      if ((await pathExists(path)) || !(await pathExists(repository))) return;
+      if ((await worktreeStatus(git, repository, path)) === 'unknown') return;
+      await git.must(repository, ['worktree', 'remove', '--force', path]);
+    }),
+  async dropKept(repository, ref, commit) {
+    if (!(await pathExists(repository)) || (await commitOf(git, repository, ref)) !== commit) return;
+    await git.must(repository, ['update-ref', '-d', ref, commit]);
+  },
+  commitOf: (repository, ref) => commitOf(git, repository, ref),
+  putBack: (order) => makings(order.repository, () => putBack(git, order)),
+});
+
+async function commitOf(git: Git, repository: string, ref: string): Promise<string | null> {
+  if (!(await pathExists(repository))) return null;
+  const { failed, stdout } = await git.try(repository, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
+  return failed ? null : stdout.trim();
+}
+
+async function reasonToStay(git: Git, { repository, path }: WorktreePlace): Promise<string | null> {
+  const stuck = await stuckReason(git, { path: repository }, { path });
+  if (stuck !== null || !(await pathExists(path))) return stuck;
+  const submodules = await initializedSubmodules(git, path);
+  const leftOut = await leftOutOf(git, path);
+  for (const { path: name, reason } of leftOut) {
+    if (reason !== 'nested-repository') continue;
+    if (submodules.includes(name))
+      return `${stays(path)} the submodule ${name} is at another commit, or has uncommitted changes. Commit and push them there.`;
+    // A repository whose data are elsewhere cannot be moved with its folder.
+    if (!(await isFolder(join(path, name, '.git'))))
+      return `${stays(path)} ${name} is a checkout of another repository. Move it away first.`;
+  }
+  const unpushed = await unpushedSubmodules(git, path);
+  return unpushed.length === 0
+    ? null
+    : `${stays(path)} there are commits in ${unpushed.join(', ')} that no remote has.`;
+}
+
+async function openWork(git: Git, { repository, path }: WorktreePlace): Promise<OpenWork> {
+  const head = await git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']);
+  const on = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
+  const isMerged = await isIn(git, repository, head, 'HEAD');
+  const count = isMerged ? '0' : await git.must(repository, ['rev-list', '--count', `HEAD..${head}`]);
+  const branch = on.failed ? null : on.stdout.trim();
+  return { head, branch, uncommitted: await countUncommitted(git, path), unmerged: Number(count) };
+}
+
+async function filesBeside(git: Git, project: Project, path: string): Promise<FilesBeside> {
+  const { files, buildFolders } = await ignoredFiles(git, project, path);
+  const submodules = new Set(nestedRepositories(await git.must(path, ['ls-files', '--stage', '-z'])));
+  const beside: KeptFile[] = [];
+  for (const { path: name, reason, bytes } of await leftOutOf(git, path)) {
+    if (reason === 'too-large') beside.push({ path: name, bytes: bytes ?? 0 });
+    if (reason === 'nested-repository' && !submodules.has(name))
+      beside.push({ path: name, bytes: await sizeOf(join(path, name)) });
+  }
+  return { files: [...beside, ...files], buildFolders };
+}
+
+async function putBack(git: Git, { repository, path, commit, branch }: PutBackOrder): Promise<boolean> {
+  const parent = await git.must(repository, ['rev-parse', '--verify', `${commit}^1`]);
+  const known = await worktreeStatus(git, repository, path);
+  if (known === 'incomplete') await removeIncomplete(git, repository, path);
+  if (known !== 'complete' || !(await pathExists(path))) {
+    if ((await pathExists(path)) && !(await isEmptyFolder(path))) return false;
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const tip = await commitOf(git, repository, `refs/heads/${branch}`);
+    if (tip !== null && tip !== parent) return false;
+    const target = tip === null ? ['-b', branch, path, parent] : [path, branch];
+    const force = known === 'complete' ? ['--force'] : []; // git still lists it
+    const added = await git.try(repository, ['worktree', 'add', ...force, ...target]);
+    if (added.failed && (await worktreeStatus(git, repository, path)) !== 'complete')
+      throw new OperationalError('worktree_failed', gitFailure(`The worktree ${path} was not created.`, added.stderr));
+  }
+  return apply(git, path, { commit, parent });
+}
+
+/** Brings the files of a commit into a clean worktree that is at its parent. */
+async function apply(git: Git, path: string, { commit, parent }: { commit: string; parent: string }): Promise<boolean> {
+  if ((await git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}'])) !== parent) return false;
+  const wanted = await git.must(path, ['rev-parse', '--verify', `${commit}^{tree}`]);
+  const { tree } = await takeSnapshot(git, path);
+  if (tree === wanted) return true;
+  if ((await git.must(path, ['status', '--porcelain'])) !== '') return false;
+  await git.must(path, ['read-tree', '-m', '-u', parent, commit]);
+  const staged = await git.try(path, ['rev-parse', '--verify', '--quiet', `${commit}^2`]);
+  await git.must(path, ['read-tree', staged.failed ? parent : staged.stdout.trim()]);
+  await git.try(path, ['update-index', '-q', '--refresh']); // it fails because files have changed
+  return true;
+}
+
+const isFolder = async (path: string): Promise<boolean> =>
+  (await lstat(path).catch(() => null))?.isDirectory() === true;
+
+const isEmptyFolder = async (path: string): Promise<boolean> => (await readdir(path).catch(() => ['?'])).length === 0;

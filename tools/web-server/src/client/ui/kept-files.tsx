@@ -1,0 +1,49 @@
+import type { BuildFolders, KeptFile } from '@callboard/contract';
+import { Checkbox } from '@mantine/core';
+import { sizeWords } from '../lib/format.ts';
+import { sizeOf } from '../lib/removal-words.ts';
+import css from './kept-files.module.css';
+
+interface KeptFilesProps {
+  files: readonly KeptFile[];
+  /** How many there are beside those. */
+  more: number;
+  label: string;
+}
+
+/** Files with their sizes. */
+export function KeptFiles({ files, more, label }: KeptFilesProps) {
+  return (
+    <ul className={css.files} aria-label={label}>
+      {files.map(({ path, bytes }) => (
+        <li key={path}>
+          <code>{path}</code>
+          <span className={css.size}>{sizeWords(bytes)}</span>
+        </li>
+      ))}
+      {more > 0 && <li className={css.size}>and {more} more</li>}
+    </ul>
+  );
+}
+
+interface BuildFoldersChoiceProps {
+  folders: readonly KeptFile[];
+  choice: BuildFolders;
+  setChoice: (choice: BuildFolders) => void;
+}
+
+/** Asks what becomes of dependencies and build results. Shows nothing if there are none. */
+export function BuildFoldersChoice({ folders, choice, setChoice }: BuildFoldersChoiceProps) {
+  if (folders.length === 0) return null;
+  return (
+    <div>
+      <Checkbox
+        label={`Delete dependencies and build results for good (${sizeWords(sizeOf(folders))})`}
+        description={choice === 'delete' ? undefined : 'They go to the trash with the rest.'}
+        checked={choice === 'delete'}
+        onChange={(event) => setChoice(event.currentTarget.checked ? 'delete' : 'keep')}
+      />
+      <KeptFiles files={folders} more={0} label="Dependencies and build results" />
+    </div>
+  );
+}
