@@ -13,6 +13,7 @@ import {
   IconKeyboard,
   IconLayoutColumns,
   IconList,
+  IconMessages,
   IconMoon,
   IconPlayerPlay,
   IconPlayerSkipForward,
@@ -39,7 +40,7 @@ import { StageIdText } from '../ui/stage-id-text.tsx';
 import { openHelp, openLogins } from './frame-store.ts';
 import { FRAME_KEYS, type KeyEntry } from './keys.ts';
 import { ACTION_WORDS, type Calls, type Findable, type StageAction, stageActions } from './palette-model.ts';
-import { useOpenNewStage } from './use-open-new-stage.ts';
+import { useOpenForm, useOpenNewStage } from './use-open-new-stage.ts';
 
 /** A row of the palette. */
 export interface PaletteEntry extends Findable {
@@ -66,6 +67,7 @@ const ICON = { size: 16, stroke: 1.75, 'aria-hidden': true } as const;
 export function usePageEntries(): PaletteEntry[] {
   const navigate = useNavigate();
   const writeStage = useOpenNewStage();
+  const openForm = useOpenForm();
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('dark') === 'dark';
   const entry = (id: string, label: string, act: () => void, look: Look): PaletteEntry => ({
@@ -82,6 +84,10 @@ export function usePageEntries(): PaletteEntry[] {
   const page = (path: string, label: string, look: Look) => entry(path, label, () => void navigate(path), look);
   return [
     entry('new', 'New stage', writeStage, { icon: <IconPlus {...ICON} />, key: FRAME_KEYS.newStage }),
+    entry('conversations', 'Continue a conversation...', openForm({ kind: 'conversations', projectId: null }), {
+      icon: <IconMessages {...ICON} />,
+      words: 'terminal adopt resume move in',
+    }),
     page('/', 'Board', { icon: <IconLayoutColumns {...ICON} />, key: FRAME_KEYS.board }),
     page('/inbox', 'Inbox', { icon: <IconInbox {...ICON} />, key: FRAME_KEYS.inbox }),
     page('/sessions', 'Sessions', { icon: <IconList {...ICON} />, key: FRAME_KEYS.sessions }),

@@ -1,7 +1,17 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useLocation, useNavigate } from 'react-router';
 import { boardQuery } from '../data/queries.ts';
-import { useBoardUi } from '../features/board/model/board-ui.ts';
+import { type BoardForm, useBoardUi } from '../features/board/model/board-ui.ts';
+
+/** Returns a function that opens a form over the board, once the palette has closed. */
+export function useOpenForm(): (form: BoardForm) => () => void {
+  const navigate = useNavigate();
+  const { pathname } = useLocation();
+  return (form) => () => {
+    setTimeout(() => useBoardUi.getState().open(form));
+    if (pathname !== '/') void navigate('/');
+  };
+}
 
 /** Returns a function that opens the form for a new stage, on the board. */
 export function useOpenNewStage(): () => void {

@@ -55,6 +55,8 @@ export function stoppedWords(stage: StageView): StageWords {
   if (isLoggedOutStage(stage)) return { text: 'Claude is not logged in', tone: 'needs' };
   const unfinished = session?.lastTurn?.outcome === 'succeeded' ? finishingWords(stage) : null;
   if (unfinished !== null) return { text: unfinished, tone: 'needs' };
+  if (stage.adopted !== null && session?.lastTurn === null && session.state !== 'failed')
+    return { text: 'waits for your next message', tone: 'needs' };
   const message = session?.lastTurn?.message;
   const because = message === null || message === undefined || message === '' ? '' : `: ${message}`;
   if (session?.state === 'failed') return { text: `failed${because}`, tone: 'fail' };

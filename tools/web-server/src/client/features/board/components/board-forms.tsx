@@ -5,6 +5,7 @@ import { boardQuery } from '../../../data/queries.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { type BoardForm, useBoardUi } from '../model/board-ui.ts';
 import { AddProjectForm } from './add-project-form.tsx';
+import { ConversationsForm } from './conversations-form.tsx';
 import { EditStageForm } from './edit-stage-form.tsx';
 import { NewStageForm } from './new-stage-form.tsx';
 import { ProjectForms } from './project-forms.tsx';
@@ -33,6 +34,8 @@ function titleOf({ stages, projects }: BoardView, form: BoardForm | null): strin
     case undefined:
     case 'new-stage':
       return 'New stage';
+    case 'conversations':
+      return 'Continue a conversation';
     case 'edit-stage':
       return `Edit ${stages.find((stage) => stage.id === form.stageId)?.title ?? form.stageId}`;
     case 'add-project':
@@ -46,6 +49,8 @@ function Form({ form, RulesSlot }: BoardFormsProps & { form: BoardForm }) {
   switch (form.kind) {
     case 'new-stage':
       return <NewStageForm wantedProject={form.projectId} />;
+    case 'conversations':
+      return <ConversationsForm wantedProject={form.projectId} />;
     case 'edit-stage':
       return <EditStageForm stageId={form.stageId} />;
     case 'add-project':

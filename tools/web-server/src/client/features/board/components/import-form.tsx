@@ -13,6 +13,7 @@ import css from './forms.module.css';
 export function ImportForm({ projectId }: { projectId: ProjectId }) {
   const [path, setPath] = useState('');
   const closeForm = useBoardUi((ui) => ui.closeForm);
+  const open = useBoardUi((ui) => ui.open);
   const run = useImportStages(projectId);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -20,6 +21,11 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
   };
   return (
     <form className={css.form} onSubmit={submit} noValidate>
+      <div className={css.others}>
+        <Button variant="default" onClick={() => open({ kind: 'conversations', projectId })}>
+          Continue a conversation...
+        </Button>
+      </div>
       <TextInput
         label="Folder or file"
         description="Markdown files, one stage each, with id and title between --- lines. Relative to the repository, absolute, or from ~."

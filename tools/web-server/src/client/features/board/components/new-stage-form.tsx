@@ -22,6 +22,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
   const known = projects.find((project) => project.id === wantedProject) ?? projects[0];
   const closeForm = useBoardUi((ui) => ui.closeForm);
+  const open = useBoardUi((ui) => ui.open);
   const { form, set, discard, isRestored } = useFormDraft('new', () => emptyStageForm(known));
   const files = useFormFiles('new');
   const [errors, setErrors] = useState<FieldErrors>({});
@@ -74,6 +75,15 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
           startedPhases={null}
           submit={() => submit(true)}
         />
+        <p className={css.about}>
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            onClick={() => open({ kind: 'conversations', projectId: known?.id ?? null })}
+          >
+            Continue a conversation...
+          </Button>
+        </p>
         {create.isError && <ErrorNote lead="The stage was not created." error={create.error} />}
         <FormEnd>
           <Checkbox

@@ -7,6 +7,8 @@ import { readStored, writeStored } from '../../../lib/browser-storage.ts';
 export type BoardForm =
   | { kind: 'new-stage'; projectId: ProjectId | null }
   | { kind: 'edit-stage'; stageId: StageId }
+  /** Conversations from a terminal, to continue as stages. */
+  | { kind: 'conversations'; projectId: ProjectId | null }
   /** The form for the project's first stage may follow. */
   | { kind: 'add-project'; thenNewStage: boolean }
   | { kind: 'project'; projectId: ProjectId; tab?: 'git' };

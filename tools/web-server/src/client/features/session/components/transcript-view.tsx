@@ -15,8 +15,10 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Markdown, preloadMarkdown } from '../../../ui/markdown.tsx';
 import { type GrowingItems, growItems } from '../model/growing-items.ts';
 import type { RowList } from '../model/row-list.ts';
+import { useTranscriptFind } from '../model/transcript-find.ts';
 import { blockKey, holdsOne } from '../model/transcript-items.ts';
 import { ActivityLine, hasActivity } from './activity-line.tsx';
+import { BeforeCallboardLine, useBeforeCallboard, useShown } from './before-callboard.tsx';
 import { FindBar } from './find-bar.tsx';
 import { ItemView } from './item-view.tsx';
 import { LiveThought, TextRow } from './live-rows.tsx';
@@ -44,8 +46,16 @@ const NOTHING: Transcript = { entries: [], total: 0 };
 export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewProps) {
   useWatchedText(stage.id);
   useEffect(preloadMarkdown, []); // beside the entries
-  const { data: transcript = NOTHING, error, isPending, refetch } = useQuery(transcriptQuery(stage.id));
-  const earlier = useEarlierEntries(stage.id, transcript);
+  const { data = NOTHING, error, isPending, refetch } = useQuery(transcriptQuery(stage.id));
+  const isFinding = useTranscriptFind(({ open }) => open?.stageId === stage.id);
+  const before = useBeforeCallboard(stage, isFinding);
+  const transcript = useShown(data, before);
+  const all = useEarlierEntries(stage.id, data);
+  // What is folded away is not to be loaded by scrolling.
+  const earlier =
+    before?.isOpen === false && (data.entries[0]?.index ?? 0) <= before.adopted.lastEntry + 1
+      ? { ...all, left: 0 }
+      : all;
   const items = useItems(transcript);
   const parts = useParts(stage, pending, RequestSlot);
   const rows = useRows(stage, { items, pending, isPending, RequestSlot });
@@ -56,6 +66,7 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
       {error !== null && (
         <ErrorNote lead="The transcript could not be read." error={error} retry={() => void refetch()} />
       )}
+      {before !== null && <BeforeCallboardLine before={before} />}
       {find.isOpen && <FindBar find={find} />}
       <VirtualRows
         rows={rows}

@@ -1,0 +1,107 @@
+import type { TranscriptEntry } from '@callboard/contract';
+import { sampleProject } from '@callboard/contract/samples';
+import { screen, within } from '@testing-library/react';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { useBoardUi } from '../features/board/model/board-ui.ts';
+import { useSessionUi } from '../features/session/model/session-ui.ts';
+import { openPage } from '../test/open-page.tsx';
+import { problem } from '../test/page-server.ts';
+import { board, session, stage } from '../test/samples.ts';
+
+beforeEach(() => localStorage.clear());
+afterEach(() => useBoardUi.getState().closeForm());
+
+const ID = '24796da1-60bd-44a0-8d5b-5f9cc495f972';
+const at = '2026-01-02T03:04:05.000Z';
+const conversation = (fields: object = {}) => ({
+  ...{
+    conversationId: ID,
+    name: null,
+    firstWords: 'Mend the login\nand the logout',
+    folder: '/code/shop/api',
+    branch: 'main',
+  },
+  ...{ startedAt: at, updatedAt: at, messages: 4, bytes: 165_483, isOpen: false, ...fields },
+});
+const list = (conversations: object[], fields: object = {}) =>
+  ({ conversations, older: 0, folders: [], source: '/home/ada/.claude/projects', ...fields }) as never; // valid by the samples above
+const adopted = { conversationId: ID, folder: '/code/shop', branch: 'main', at, lastEntry: 2 };
+const own = stage('STAGE-1', { title: 'Mend the login', adopted });
+const view = () => ({
+  ...board({ stages: [{ stage: own, session: session('STAGE-1', { state: 'ended', lastTurn: null }) }] }),
+  projects: [sampleProject({ id: own.projectId, name: 'shop' })],
+});
+
+async function openList() {
+  const page = openPage('/', view());
+  await screen.findByRole('heading', { name: 'Board' });
+  await page.user.keyboard('{Control>}k{/Control}');
+  await page.user.type(await screen.findByRole('combobox'), 'continue a conv');
+  await page.user.keyboard('{Enter}');
+  return { ...page, dialog: within(await screen.findByRole('dialog', { name: 'Continue a conversation' })) };
+}
+
+it('finds a conversation by its words, and continues it with or without the changes of its folder', async () => {
+  const folders = [{ folder: '/code/shop', branch: 'main', uncommitted: 2 }];
+  const other = conversation({
+    conversationId: ID.replace('2', '3'),
+    firstWords: 'Other work',
+    name: 'Other',
+    isOpen: true,
+    messages: null,
+  });
+  const { user, server, dialog } = await openList();
+  server.answer({
+    get_conversations: () => list([conversation(), other], { folders, older: 3 }),
+    adopt_conversation: () => ({ stage: view().stages[0] }) as never, // there is one
+  });
+  await user.click(await dialog.findByRole('button', { name: 'Try again' }));
+  await dialog.findByText('Open in a terminal');
+  await dialog.findByText('3 older ones are not listed.');
+  await user.type(dialog.getByRole('textbox', { name: 'Search' }), 'login main');
+  expect(dialog.queryByText('Other')).toBeNull();
+  await user.click(dialog.getByRole('button', { name: /Mend the login/ }));
+  dialog.getByText('The worktree of the stage begins at the newest commit of main, the branch that /code/shop is on.');
+  await user.click(dialog.getByRole('checkbox', { name: 'Take 2 uncommitted files along' }));
+  await user.click(dialog.getByRole('button', { name: 'Continue as a stage' }));
+  await expect.poll(() => location.pathname).toBe('/stages/STAGE-1');
+  expect(server.received.find(({ command }) => command === 'adopt_conversation')?.input).toMatchObject({
+    ...{ conversationId: ID, title: 'Mend the login', uncommitted: false },
+  });
+});
+
+it('says where it looks if there are none, and what went wrong', async () => {
+  const { user, server, dialog } = await openList();
+  await dialog.findByText(/The conversations could not be read/);
+  server.answer({ get_conversations: () => list([]) });
+  await user.click(dialog.getByRole('button', { name: 'Try again' }));
+  await dialog.findByText('/home/ada/.claude/projects');
+
+  server.answer({
+    get_conversations: () => list([conversation({ isOpen: true })]),
+    adopt_conversation: () => problem('conversation_adopted', 'STAGE-1 continues this conversation already.'),
+  });
+});
+
+const entry = (index: number, fields: object) => ({ stageId: 'STAGE-1', index, at, parentToolUseId: null, ...fields });
+const entries = [
+  entry(1, { kind: 'user', text: 'Mend the login', messageId: null, by: 'Terminal', attachments: [] }),
+  entry(2, { kind: 'text', text: 'I mended it.', blockId: 'b:1' }),
+  entry(3, {
+    kind: 'notice',
+    level: 'info',
+    code: 'adopted',
+    text: 'Continues a conversation from /code/shop on main.',
+  }),
+] as TranscriptEntry[]; // valid
+
+it('folds what was said before, until somebody opens it', async () => {
+  useSessionUi.setState({ opened: {} });
+  const { user, server } = openPage('/stages/STAGE-1', view());
+  server.answer({ get_transcript: () => ({ entries, total: 3 }) });
+  const fold = await screen.findByRole('button', { name: /Before Callboard/ });
+  expect(fold.getAttribute('aria-expanded')).toBe('false');
+  expect(fold.textContent).toContain('2 entries from /code/shop');
+  await user.click(fold);
+  expect(fold.getAttribute('aria-expanded')).toBe('true');
+});
