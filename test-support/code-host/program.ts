@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { noteCall, readState, type ScriptedRequest, writeState } from './state.ts';
+import { noteCall, readState, type ScriptedIssue, type ScriptedRequest, writeState } from './state.ts';
 
 const [folder = '', program = '', ...args] = process.argv.slice(2);
 noteCall(folder, [program, ...args]);
@@ -50,8 +50,20 @@ async function create(
   return made;
 }
 
+/** The issues that have the words and the label. */
+const issuesWith = (words: string, label: string): ScriptedIssue[] =>
+  state.issues.filter(
+    ({ title, labels }) =>
+      title.toLowerCase().includes(words.toLowerCase()) && (label === '' || labels.includes(label)),
+  );
+const requireIssue = (given: string | undefined): ScriptedIssue =>
+  state.issues.find(({ number }) => String(number) === given) ??
+  fail(`GraphQL: Could not resolve to an issue or pull request with the number of ${given}.`);
+
 async function gh(): Promise<void> {
   const [group, verb, what] = args;
+  if (group === 'issue' && verb === 'list') return say(issuesWith(option('--search'), option('--label')).map(ghIssue));
+  if (group === 'issue' && verb === 'view') return say(ghIssue(requireIssue(what)));
   if (group === 'pr' && verb === 'list')
     return say(state.requests.filter(({ branch }) => branch === option('--head')).map(ghRequest));
   if (group === 'pr' && verb === 'view') return say(ghRequest(requireNumber(what)));
@@ -77,6 +89,11 @@ async function gh(): Promise<void> {
   }
   fail(`unknown command: ${args.join(' ')}`);
 }
+
+const ghIssue = ({ number, title, body, labels }: ScriptedIssue): object => ({
+  ...{ number, title, body, labels: labels.map((name) => ({ name })), author: { login: 'grace' } },
+  ...{ url: `https://github.com/acme/shop/issues/${number}`, updatedAt: '2026-11-23T14:00:00Z' },
+});
 
 const CONCLUSIONS = { success: 'SUCCESS', failure: 'FAILURE', pending: '' } as const;
 
@@ -112,6 +129,10 @@ async function glab(): Promise<void> {
     });
     return say(glabRequest(made));
   }
+  const issue = /^issues(?:\/(\d+)|\?(.*))$/.exec(path);
+  if (issue?.[1] !== undefined) return say(glabIssue(requireIssue(issue[1])));
+  const query = new URLSearchParams(issue?.[2]);
+  if (issue !== null) return say(issuesWith(query.get('search') ?? '', query.get('labels') ?? '').map(glabIssue));
   const list = /^merge_requests\?(.*)$/.exec(path);
   const branch = new URLSearchParams(list?.[1]).get('source_branch');
   if (list !== null) return say(state.requests.filter((one) => one.branch === branch).map(glabRequest));
@@ -136,6 +157,11 @@ async function glab(): Promise<void> {
   if (trace !== null) return void process.stdout.write(state.logs[trace[1] ?? ''] ?? fail('HTTP 404'));
   fail('HTTP 404 Not Found');
 }
+
+const glabIssue = ({ number, title, body, labels }: ScriptedIssue): object => ({
+  ...{ iid: number, title, description: body, labels, author: { username: 'grace' } },
+  ...{ web_url: `https://gitlab.com/acme/shop/-/issues/${number}`, updated_at: '2026-11-23T14:00:00Z' },
+});
 
 const split = (field: string): [string, string] => [
   field.slice(0, field.indexOf('=')),

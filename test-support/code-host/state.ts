@@ -16,6 +16,14 @@ export interface ScriptedRequest {
   threads: { id: string; path: string; line: number; author: string; body: string; isResolved: boolean }[];
 }
 
+/** An open issue of the scripted code host. */
+export interface ScriptedIssue {
+  number: number;
+  title: string;
+  body: string;
+  labels: string[];
+}
+
 /** What the scripted `gh` and `glab` answer from. */
 export interface HostState {
   /** The bare repository that stands for the one on the host. */
@@ -27,6 +35,7 @@ export interface HostState {
   holdAfterCreate: string | null;
   requests: ScriptedRequest[];
   logs: Record<string, string>;
+  issues: ScriptedIssue[];
 }
 
 export const readState = (folder: string): HostState =>

@@ -17,6 +17,7 @@ export * from './git-settings.ts';
 export * from './hosts.ts';
 export * from './http.ts';
 export * from './ids.ts';
+export * from './issues.ts';
 export * from './logins.ts';
 export * from './loop-delay.ts';
 export * from './merges.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AdoptBody, AdoptReply, ConversationList } from './conversations.ts';
 import { ProjectId } from './ids.ts';
+import { ImportIssuesBody, ImportIssuesReply, IssueList, IssuesQuery } from './issues.ts';
 
 const ofProject = { projectId: ProjectId };
 
@@ -10,4 +11,8 @@ export const moveInCommands = {
   get_conversations: { time: 'slow', input: z.object(ofProject), reply: ConversationList },
   /** Makes a stage that goes on from such a conversation. The original stays as it is. */
   adopt_conversation: { time: 'slow', input: AdoptBody.extend(ofProject), reply: AdoptReply },
+  /** Lists open issues of the project's repository on its code host. */
+  get_issues: { time: 'slow', input: IssuesQuery.extend(ofProject), reply: IssueList },
+  /** Makes a stage of each of these issues, or brings the one that was made of it up to date. */
+  import_issues: { time: 'slow', input: ImportIssuesBody.extend(ofProject), reply: ImportIssuesReply },
 } as const;

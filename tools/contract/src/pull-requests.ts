@@ -66,6 +66,16 @@ export type FinishProblem = z.infer<typeof FinishProblem>;
 const Title = z.string().trim().min(1, 'is empty').max(250, 'is longer than 250 characters');
 const Body = z.string().max(60_000, 'is longer than 60,000 characters');
 
+/** The issue that a stage was made of. */
+export const StageIssue = z.object({
+  host: CodeHostKind,
+  number: z.int().positive(),
+  url: z.string(),
+  /** A sign of the title and the prompt that were made of it: others were written here. */
+  taken: z.string(),
+});
+export type StageIssue = z.infer<typeof StageIssue>;
+
 /** What is being finished, or could not be, by a person or by Callboard itself. */
 export const Finishing = z.object({
   way: z.enum(['merge', 'pull-request']),

@@ -3,7 +3,7 @@ import { Gate, Template } from './checks.ts';
 import { ProjectId, StageId } from './ids.ts';
 import { StageMerge } from './merges.ts';
 import { AttachedFile, Attachment } from './messages.ts';
-import { Finishing, FinishWay, PullRequest } from './pull-requests.ts';
+import { Finishing, FinishWay, PullRequest, StageIssue } from './pull-requests.ts';
 import { Effort, PermissionMode, SessionSummary } from './sessions.ts';
 
 export const Column = z.enum(['backlog', 'ready', 'running', 'needs-you', 'review', 'done']);
@@ -130,6 +130,8 @@ export const Stage = z.object({
   finish: FinishWay.nullable().default(null),
   /** The absolute path of the file it was imported from; null if it was created here. */
   source: z.string().nullable().default(null),
+  /** The issue of a code host that it was made of. */
+  issue: StageIssue.nullable().default(null),
   /** Set if the stage continues a conversation that was begun in a terminal. */
   adopted: Adopted.nullable().default(null),
   /** Null: its worktree begins at `base`. */

@@ -25,7 +25,7 @@ import { completeStages } from './compose/complete-stages.ts';
 import { keepFiles } from './compose/keep-files.ts';
 import { openRepositories, type Repositories } from './compose/open-repositories.ts';
 import { openStorage, type Storage } from './compose/open-storage.ts';
-import { composePullRequests } from './compose/pull-requests.ts';
+import { composeIssues, composePullRequests } from './compose/pull-requests.ts';
 import { reactToChanges } from './compose/react-to-changes.ts';
 import { runChecks } from './compose/run-checks.ts';
 import { type RunningSessions, runSessions } from './compose/run-sessions.ts';
@@ -254,6 +254,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
       ...{ store, worktrees, stages, env: parts.claudeEnv },
       dataDir: config.dataDir,
     }),
+    issues: composeIssues(context, { store, worktrees, env, stages }),
     drafts: createDrafts({ store }),
     capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
     imports: createStageImports({ store, worktrees, home: homeOf(env), settingsOf: parts.stageSettings.ofProject }),

@@ -2,9 +2,11 @@ import { hasProcessWith } from '../claude/processes/marked-processes.ts';
 import type { MessageQueue } from '../messages/message-queue.ts';
 import type { StageSettings } from '../project-settings/project-settings.ts';
 import { finishStages } from '../pull-requests/finish-stages.ts';
+import { createHostIssues, type HostIssues } from '../pull-requests/host-issues.ts';
 import { type PullRequests, startPullRequests } from '../pull-requests/pull-requests.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import type { StageCompletion } from '../stages/complete-stage.ts';
+import type { Stages } from '../stages/stages.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { StartContext } from './start-context.ts';
@@ -18,6 +20,16 @@ interface PullRequestParts {
   completion: StageCompletion;
   receipts: Receipts;
   stageSettings: Pick<StageSettings, 'ofStage'>;
+}
+
+/** Builds what makes stages of issues. */
+export function composeIssues(
+  { life }: StartContext,
+  { stages, ...parts }: Pick<PullRequestParts, 'store' | 'worktrees' | 'env'> & { stages: Stages },
+): HostIssues {
+  const stopping = new AbortController();
+  life.onStop('issues', () => stopping.abort());
+  return createHostIssues({ ...parts, create: stages.create, signal: stopping.signal });
 }
 
 /** Builds what opens pull requests, looks after them, and finishes stages by themselves. */

@@ -72,7 +72,8 @@ function refusalOf({ base, branch, commits, uncommittedCount }: PushPlan, found:
   return null;
 }
 
-function noRemote({ path }: Project): Refusal {
+/** The refusal for a repository without a remote. */
+export function noRemote({ path }: Project): Refusal {
   const message = `The repository at ${path} has no remote, so there is nowhere to push to. Add one, then try again.`;
   return new Refusal('no_remote', message, { command: `git -C ${quoted(path)} remote add origin <address>` });
 }
@@ -80,7 +81,10 @@ function noRemote({ path }: Project): Refusal {
 const quoted = (path: string): string => (/^[\w/.@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
 
 /** Returns the host of a stage's pull request. @throws Refusal if no program can ask it */
-export function requireHost({ found }: StageOnHost): CodeHost {
+export const requireHost = ({ found }: StageOnHost): CodeHost => requireFound(found);
+
+/** @throws Refusal if no program can ask the host */
+export function requireFound(found: FoundHost): CodeHost {
   if (found.refusal !== null) throw found.refusal;
   if (found.host === null) throw new Refusal('no_code_host', 'No program for this code host is installed.');
   return found.host;

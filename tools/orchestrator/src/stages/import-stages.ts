@@ -209,6 +209,7 @@ async function save(
       attachments: [],
       held: false,
       sandbox: null,
+      issue: null,
       adopted: null,
       origin: null,
       completedAt: file.isDone ? tx.now : null,

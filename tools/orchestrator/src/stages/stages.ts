@@ -23,7 +23,7 @@ import { type PipelineSource, requirePipeline } from './find-pipeline.ts';
 /** What else a new stage has, stored in the same transaction. */
 export interface MoreOfStage {
   /** Returns fields that no form has. What it throws keeps the stage from being created. */
-  fields?: (tx: Tx) => Promise<Partial<Pick<Stage, 'adopted' | 'origin'>>>;
+  fields?: (tx: Tx) => Promise<Partial<Pick<Stage, 'adopted' | 'origin' | 'issue'>>>;
   /** Stores what belongs to the stage. */
   also?: (tx: Tx, stage: Stage) => Promise<void>;
 }
@@ -214,6 +214,7 @@ const newStage = (wanted: NewStage, id: StageId, now: string, chosen: ChosenPipe
   pipeline: chosen.pipeline ?? [],
   finish: chosen.finish ?? null,
   source: null,
+  issue: null,
   adopted: null,
   origin: null,
   completedAt: null,

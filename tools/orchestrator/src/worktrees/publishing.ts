@@ -5,12 +5,14 @@ import type { Merged } from './merge.ts';
 import { countMissing } from './merge-outcome.ts';
 import { identityOptions, readContents } from './merge-plan.ts';
 import { type Pushed, type PushOrder, pushBranch } from './push.ts';
-import { type PushPlan, planPush } from './push-plan.ts';
+import { type PushPlan, planPush, type Remote, remoteOf } from './push-plan.ts';
 
 /** Takes a stage's branch to the repository's remote, and tells what came back of it. */
 export interface Publishing {
   /** Returns what pushing would bring to the remote. @throws as `planPush` */
   planPush(project: Project, worktree: Worktree, base: string | null): Promise<PushPlan>;
+  /** Returns the remote that `planPush` would push to; null if there is none. @throws OperationalError `worktree_failed` */
+  remote(project: Pick<Project, 'path'>): Promise<Remote | null>;
   /** Pushes one commit to one branch, never by force. Never rejects but for a bug. */
   push(project: Project, worktree: Worktree, order: PushOrder, signal: AbortSignal): Promise<Pushed>;
   /** Writes a note about a commit into `refs/notes/callboard`, in place of an earlier one. @throws OperationalError `worktree_failed` */
@@ -39,6 +41,7 @@ const PUSH_MS = 10 * 60_000;
 
 export const publishing = (git: GuardedGit): Publishing => ({
   planPush: (project, worktree, base) => planPush(git, project, worktree, base),
+  remote: (project) => remoteOf(git, project),
   push: (project, worktree, order, signal) => pushBranch(git.until(signal, PUSH_MS), project, worktree, order),
   addNote: (project, commit, text) => addNote(git, project, commit, text),
   mergedThere: (project, worktree, there) => mergedThere(git, project, worktree, there),

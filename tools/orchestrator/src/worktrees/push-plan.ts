@@ -77,7 +77,7 @@ async function subjectsOf(git: Git, path: string, from: string, head: string): P
 }
 
 /** The remote to push to: the one that git would push to by default, `origin`, or the only one. */
-async function remoteOf(git: Git, { path }: Pick<Project, 'path'>): Promise<Remote | null> {
+export async function remoteOf(git: Git, { path }: Pick<Project, 'path'>): Promise<Remote | null> {
   const names = (await git.must(path, ['remote'])).split('\n').filter((name) => name !== '');
   const wanted = await git.try(path, ['config', '--get', 'remote.pushDefault']);
   const name = [wanted.stdout.trim(), 'origin', names[0]].find((one) => one !== undefined && names.includes(one));

@@ -84,7 +84,14 @@ function entriesOf(line: RecordLine): NewTranscriptEntry[] {
   if (!said.isPerson) return [...results, notice('informational', said.text)];
   return [
     ...results,
-    { ...main, kind: 'user', text: truncate(said.text, LONGEST_TEXT), messageId: null, by: 'Terminal', attachments: [] },
+    {
+      ...main,
+      kind: 'user',
+      text: truncate(said.text, LONGEST_TEXT),
+      messageId: null,
+      by: 'Terminal',
+      attachments: [],
+    },
   ];
 }
 

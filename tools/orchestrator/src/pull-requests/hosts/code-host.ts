@@ -1,4 +1,4 @@
-import type { CodeHostKind, FailedCheck, HostComment, PullRequest } from '@callboard/contract';
+import type { CodeHostKind, FailedCheck, HostComment, IssuesQuery, PullRequest } from '@callboard/contract';
 
 /** A pull request as a code host tells of it. */
 export type HostPullRequest = Omit<PullRequest, 'host' | 'unresolved' | 'checkedAt' | 'stale' | 'isSettled'>;
@@ -16,6 +16,17 @@ export interface NewPullRequest {
 /** A failed check with the end of its log; null if the host keeps none that we can read. */
 export interface CheckLog extends FailedCheck {
   log: string | null;
+}
+
+/** An issue as a code host tells of it. */
+export interface HostIssue {
+  number: number;
+  title: string;
+  body: string;
+  url: string;
+  labels: string[];
+  author: string | null;
+  updatedAt: string | null;
 }
 
 /**
@@ -37,6 +48,9 @@ export interface CodeHost {
   countUnresolved(number: number, signal: AbortSignal): Promise<number | null>;
   /** Returns the comments that are not resolved. */
   comments(number: number, signal: AbortSignal): Promise<HostComment[]>;
+  /** Returns open issues, at most `LISTED_ISSUES`. */
+  issues(query: IssuesQuery, signal: AbortSignal): Promise<HostIssue[]>;
+  issue(number: number, signal: AbortSignal): Promise<HostIssue>;
   failedChecks(number: number, signal: AbortSignal): Promise<FailedCheck[]>;
   /** Returns the ends of the logs of these failed checks. */
   logs(number: number, names: readonly string[], signal: AbortSignal): Promise<CheckLog[]>;

@@ -1,6 +1,6 @@
 import type { ChecksState, FailedCheck, HostComment } from '@callboard/contract';
 import { z } from 'zod';
-import type { HostPullRequest } from './code-host.ts';
+import type { HostIssue, HostPullRequest } from './code-host.ts';
 
 /** What is asked of `gh pr view --json` and `gh pr list --json`: fields that gh 2.23 (Debian 12) has as well. */
 export const FIELDS = [
@@ -138,3 +138,23 @@ export const plainLog = (log: string): string =>
     .map((line) => line.split('\t').slice(2).join('\t') || line)
     .map((line) => line.replace(/^\uFEFF?\d{4}-\d\d-\d\dT[\d:.]+Z ?/, ''))
     .join('\n');
+
+/** The fields of an issue to ask for. */
+export const ISSUE_FIELDS = ['number', 'title', 'body', 'url', 'labels', 'author', 'updatedAt'];
+
+export const GitHubIssue = z
+  .object({
+    number: z.int().positive(),
+    title: z.string(),
+    body: z.string().nullish(),
+    url: z.string(),
+    labels: z.array(z.object({ name: z.string() })).nullish(),
+    author: z.object({ login: z.string() }).nullish(),
+    updatedAt: z.string().nullish(),
+  })
+  .transform(
+    ({ number, title, body, url, labels, author, updatedAt }): HostIssue => ({
+      ...{ number, title, url, body: body ?? '', updatedAt: updatedAt ?? null },
+      ...{ labels: (labels ?? []).map(({ name }) => name), author: author?.login ?? null },
+    }),
+  );

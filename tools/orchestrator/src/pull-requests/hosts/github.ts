@@ -1,3 +1,4 @@
+import { LISTED_ISSUES } from '@callboard/contract';
 import type { Ran } from '../../lib/processes/processes.ts';
 import { Refusal } from '../refusal.ts';
 import type { CheckLog, CodeHost, NewPullRequest } from './code-host.ts';
@@ -5,7 +6,9 @@ import {
   commentsOf,
   FIELDS,
   failedChecksOf,
+  GitHubIssue,
   GitHubPullRequest,
+  ISSUE_FIELDS,
   jobIn,
   plainLog,
   pullRequestOf,
@@ -16,6 +19,7 @@ import { parseAnswer } from './parse-answer.ts';
 import { mustProgram, notLoggedIn, type ProgramParts, refusalOf, tryProgram } from './run-program.ts';
 
 const PROGRAM = 'gh';
+const ISSUE_JSON = ['--json', ISSUE_FIELDS.join(',')];
 const JSON_FIELDS = ['--json', FIELDS.join(',')];
 
 /** GitHub, also one of a company, through `gh`. */
@@ -86,6 +90,7 @@ export function createGitHub(parts: ProgramParts): CodeHost {
     read: async (number, signal) => pullRequestOf(await view(number, signal)),
     countUnresolved: async (number, signal) => (await threads(number, signal)).length,
     comments: threads,
+    ...issuesOf(gh, repo),
     failedChecks: async (number, signal) => failedChecksOf(await view(number, signal)),
 
     async logs(number, names, signal) {
@@ -96,6 +101,19 @@ export function createGitHub(parts: ProgramParts): CodeHost {
     },
   };
 }
+
+type Gh = (args: readonly string[], signal: AbortSignal) => Promise<string>;
+
+const issuesOf = (gh: Gh, repo: readonly string[]): Pick<CodeHost, 'issues' | 'issue'> => ({
+  async issues({ q = '', label = '' }, signal) {
+    // As one word each: what begins with `-` would be taken for a flag.
+    const found = [...(q === '' ? [] : [`--search=${q}`]), ...(label === '' ? [] : [`--label=${label}`])];
+    const args = ['issue', 'list', ...repo, '--state', 'open', '--limit', String(LISTED_ISSUES), ...found];
+    return parseAnswer(PROGRAM, GitHubIssue.array(), await gh([...args, ...ISSUE_JSON], signal));
+  },
+  issue: async (number, signal) =>
+    parseAnswer(PROGRAM, GitHubIssue, await gh(['issue', 'view', String(number), ...repo, ...ISSUE_JSON], signal)),
+});
 
 function notCreated(ran: Ran, base: string, host: string | null): Refusal {
   const words = `${ran.stderr}\n${ran.stdout}`.trim();

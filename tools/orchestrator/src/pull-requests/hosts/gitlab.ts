@@ -1,6 +1,6 @@
-import type { FailedCheck, HostComment } from '@callboard/contract';
+import { type FailedCheck, type HostComment, LISTED_ISSUES } from '@callboard/contract';
 import { z } from 'zod';
-import type { CheckLog, CodeHost, HostPullRequest } from './code-host.ts';
+import type { CheckLog, CodeHost, HostIssue, HostPullRequest } from './code-host.ts';
 import { NAMED_CHECKS } from './github-json.ts';
 import { parseAnswer } from './parse-answer.ts';
 import { mustProgram, notLoggedIn, type ProgramParts, tryProgram } from './run-program.ts';
@@ -28,6 +28,23 @@ const MergeRequest = z.object({
 type MergeRequest = z.infer<typeof MergeRequest>;
 
 const Job = z.object({ id: z.int(), name: z.string(), web_url: text, allow_failure: z.boolean().nullish() });
+
+const GitLabIssue = z
+  .object({
+    iid: z.int().positive(),
+    title: z.string(),
+    description: text,
+    web_url: z.string(),
+    labels: z.array(z.string()).nullish(),
+    author: z.object({ username: z.string() }).nullish(),
+    updated_at: text,
+  })
+  .transform(
+    ({ iid, title, description, web_url, labels, author, updated_at }): HostIssue => ({
+      ...{ number: iid, title, body: description ?? '', url: web_url, labels: labels ?? [] },
+      ...{ author: author?.username ?? null, updatedAt: updated_at ?? null },
+    }),
+  );
 
 const Discussion = z.object({
   id: z.string(),
@@ -136,6 +153,13 @@ export function createGitLab(parts: ProgramParts): CodeHost {
       const told = await request(number, signal);
       return mergeRequestOf(told, (await failedJobs(told, signal)).map(checkOf));
     },
+    async issues({ q = '', label = '' }, signal) {
+      const query = new URLSearchParams({ state: 'opened', per_page: String(LISTED_ISSUES) });
+      if (q !== '') query.set('search', q);
+      if (label !== '') query.set('labels', label);
+      return get(GitLabIssue.array(), `issues?${query}`, signal);
+    },
+    issue: (number, signal) => get(GitLabIssue, `issues/${number}`, signal),
     countUnresolved: async (number, signal) => (await comments(number, signal)).length,
     comments,
     failedChecks: async (number, signal) => (await failedJobs(await request(number, signal), signal)).map(checkOf),

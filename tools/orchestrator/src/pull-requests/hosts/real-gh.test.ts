@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { createGitHub } from './github.ts';
-import { FIELDS } from './github-json.ts';
+import { FIELDS, ISSUE_FIELDS } from './github-json.ts';
 
 const hasGh = (() => {
   try {
@@ -26,16 +26,22 @@ async function realGh(env: Record<string, string> = {}) {
 
 it.skipIf(!hasGh)('asks gh only for fields that it has', async () => {
   const home = await temporaryFolder();
-  for (const command of ['view', 'list']) {
+  const asked = [
+    ['pr', 'view', FIELDS],
+    ['pr', 'list', FIELDS],
+    ['issue', 'view', ISSUE_FIELDS],
+    ['issue', 'list', ISSUE_FIELDS],
+  ] as const;
+  for (const [group, command, fields] of asked) {
     let printed = '';
     try {
       const env = { PATH: process.env.PATH, HOME: home, GH_TOKEN: 'none', GH_PROMPT_DISABLED: '1' };
-      execFileSync('gh', ['pr', command, '--repo', 'acme/shop', '--json'], { env, stdio: 'pipe' });
+      execFileSync('gh', [group, command, '--repo', 'acme/shop', '--json'], { env, stdio: 'pipe' });
     } catch (error) {
       printed = String(Object(error).stderr);
     }
     const listed = printed.split('\n').map((line) => line.trim());
-    expect(FIELDS.filter((field) => !listed.includes(field))).toEqual([]);
+    expect([...fields].filter((field) => !listed.includes(field))).toEqual([]);
   }
 });
 
@@ -45,6 +51,7 @@ it.skipIf(!hasGh)('says how to log in where gh is not logged in', async () => {
   await expect(gh.requireLogin(signal)).rejects.toMatchObject(login);
   await expect(gh.ofBranch('b', signal)).rejects.toMatchObject(login);
   await expect(gh.read(1, signal)).rejects.toMatchObject(login);
+  await expect(gh.issues({ q: '-x', label: 'bug' }, signal)).rejects.toMatchObject(login);
   await expect(gh.create(wanted, signal)).rejects.toMatchObject(login);
   await expect(gh.comments(1, signal)).rejects.toMatchObject(login);
 });

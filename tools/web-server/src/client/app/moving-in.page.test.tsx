@@ -5,7 +5,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { useSessionUi } from '../features/session/model/session-ui.ts';
 import { openPage } from '../test/open-page.tsx';
-import { problem } from '../test/page-server.ts';
 import { board, session, stage } from '../test/samples.ts';
 
 beforeEach(() => localStorage.clear());
@@ -76,11 +75,6 @@ it('says where it looks if there are none, and what went wrong', async () => {
   server.answer({ get_conversations: () => list([]) });
   await user.click(dialog.getByRole('button', { name: 'Try again' }));
   await dialog.findByText('/home/ada/.claude/projects');
-
-  server.answer({
-    get_conversations: () => list([conversation({ isOpen: true })]),
-    adopt_conversation: () => problem('conversation_adopted', 'STAGE-1 continues this conversation already.'),
-  });
 });
 
 const entry = (index: number, fields: object) => ({ stageId: 'STAGE-1', index, at, parentToolUseId: null, ...fields });

@@ -60,6 +60,11 @@ export const examples: Examples = {
     input: { ...ofProject, conversationId: moved.conversation.conversationId, title: 'Login form' },
     reply: { stage: moved.adopted },
   },
+  get_issues: { input: { ...ofProject, q: 'login' }, reply: moved.issues },
+  import_issues: {
+    input: { ...ofProject, numbers: [12] },
+    reply: { stages: [moved.ofIssue], created: 1, updated: 0, kept: [] },
+  },
   suggest_project_files: { input: { ...ofProject, query: 'login' }, reply: { files: ['src/login.ts'] } },
   get_branches: { input: ofProject, reply: { current: 'main', branches: ['main', 'develop'] } },
   get_rules: { input: ofProject, reply: { rules: [rule] } },

@@ -1,4 +1,4 @@
-import { Conversation, ConversationList, StageView } from '@callboard/contract';
+import { Conversation, ConversationList, IssueList, StageView } from '@callboard/contract';
 import { at, project, stage } from './example-values.ts';
 
 /** The values of examples about work that was begun elsewhere. */
@@ -35,4 +35,20 @@ export const adopted = StageView.parse({
     at,
     lastEntry: 12,
   },
+});
+
+const url = 'https://github.com/acme/shop/issues/12';
+
+export const issues = IssueList.parse({
+  issues: [{ number: 12, title: 'Login form', url, labels: ['bug'], author: 'grace', updatedAt: at, stageId: null }],
+  repository: 'github.com/acme/shop',
+  host: 'github',
+  problem: null,
+});
+
+export const ofIssue = StageView.parse({
+  ...stage,
+  title: 'Login form',
+  prompt: `Resolve issue #12: Login form\n\n${url}`,
+  issue: { host: 'github', number: 12, url, taken: '9b1de2a4c50f7d3e' },
 });
