@@ -1,6 +1,6 @@
 import type { TranscriptEntry } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
-import { screen, within } from '@testing-library/react';
+import { act, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { useSessionUi } from '../features/session/model/session-ui.ts';
@@ -98,4 +98,52 @@ it('folds what was said before, until somebody opens it', async () => {
   expect(fold.textContent).toContain('2 entries from /code/shop');
   await user.click(fold);
   expect(fold.getAttribute('aria-expanded')).toBe('true');
+});
+
+const issue = (number: number, fields: object = {}) => ({
+  ...{ number, title: `Issue ${number}`, url: `https://github.com/acme/shop/issues/${number}`, labels: ['bug'] },
+  ...{ author: 'grace', updatedAt: at, stageId: null, ...fields },
+});
+const REPOSITORY = { repository: 'github.com/acme/shop', host: 'github' as const };
+
+async function openIssues() {
+  const page = openPage('/', view());
+  await screen.findByRole('heading', { name: 'Board' });
+  act(() => useBoardUi.getState().open({ kind: 'issues', projectId: own.projectId }));
+  return { ...page, dialog: within(await screen.findByRole('dialog', { name: 'Import issues' })) };
+}
+
+it('imports the chosen issues, and says which stages stay as they are', async () => {
+  const { user, server, dialog } = await openIssues();
+  await dialog.findByText(/The issues could not be read/);
+  server.answer({
+    get_issues: () => ({ ...REPOSITORY, issues: [issue(7), issue(9, { stageId: own.id })], problem: null }),
+    import_issues: () => ({ stages: [], created: 1, updated: 0, kept: [own.id] }),
+  });
+  await user.click(dialog.getByRole('button', { name: 'Try again' }));
+  await user.click(await dialog.findByRole('checkbox', { name: 'Issue 7 #7' }));
+  await user.click(dialog.getByRole('checkbox', { name: 'Issue 9 #9' }));
+  await user.click(dialog.getByRole('button', { name: 'Import 2 issues' }));
+  expect((await dialog.findByRole('status')).textContent).toBe(
+    '1 stage created, 0 updated. STAGE-1 stay as they are: they were started, or edited here.',
+  );
+  await user.type(dialog.getByRole('textbox', { name: 'Search' }), 'login');
+  await user.type(dialog.getByRole('textbox', { name: 'Label' }), 'bug{Enter}');
+  const asked = () => server.received.filter(({ command }) => command === 'get_issues').at(-1)?.input;
+  await expect.poll(asked).toMatchObject({ q: 'login', label: 'bug' });
+  const sent = server.received.find(({ command }) => command === 'import_issues');
+  expect(sent?.input).toMatchObject({ numbers: [7, 9] });
+});
+
+it('says what to do where the host cannot be asked', async () => {
+  const message = 'gh is not logged in to github.com. Log in in a terminal, then try again.';
+  const problem = { code: 'code_host_login', message, command: 'gh auth login --hostname github.com', url: null };
+  const { user, server, dialog } = await openIssues();
+  server.answer({ get_issues: () => ({ ...REPOSITORY, issues: [], problem }) });
+  await user.click(await dialog.findByRole('button', { name: 'Try again' }));
+  await dialog.findByText(message);
+  dialog.getByText('gh auth login --hostname github.com');
+  server.answer({ get_issues: () => ({ ...REPOSITORY, issues: [], problem: null }) });
+  await user.click(dialog.getByRole('button', { name: 'Check again' }));
+  await dialog.findByText('No open issues in github.com/acme/shop.');
 });

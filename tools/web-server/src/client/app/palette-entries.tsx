@@ -4,6 +4,7 @@ import {
   IconArrowBackUp,
   IconBell,
   IconCheck,
+  IconCircleDot,
   IconClockPause,
   IconDevices,
   IconExternalLink,
@@ -87,6 +88,10 @@ export function usePageEntries(): PaletteEntry[] {
     entry('conversations', 'Continue a conversation...', openForm({ kind: 'conversations', projectId: null }), {
       icon: <IconMessages {...ICON} />,
       words: 'terminal adopt resume move in',
+    }),
+    entry('issues', 'Import issues...', openForm({ kind: 'issues', projectId: null }), {
+      icon: <IconCircleDot {...ICON} />,
+      words: 'github gitlab gh glab move in',
     }),
     page('/', 'Board', { icon: <IconLayoutColumns {...ICON} />, key: FRAME_KEYS.board }),
     page('/inbox', 'Inbox', { icon: <IconInbox {...ICON} />, key: FRAME_KEYS.inbox }),

@@ -7,6 +7,7 @@ import { type BoardForm, useBoardUi } from '../model/board-ui.ts';
 import { AddProjectForm } from './add-project-form.tsx';
 import { ConversationsForm } from './conversations-form.tsx';
 import { EditStageForm } from './edit-stage-form.tsx';
+import { IssuesForm } from './issues-form.tsx';
 import { NewStageForm } from './new-stage-form.tsx';
 import { ProjectForms } from './project-forms.tsx';
 
@@ -34,6 +35,8 @@ function titleOf({ stages, projects }: BoardView, form: BoardForm | null): strin
     case undefined:
     case 'new-stage':
       return 'New stage';
+    case 'issues':
+      return 'Import issues';
     case 'conversations':
       return 'Continue a conversation';
     case 'edit-stage':
@@ -49,6 +52,8 @@ function Form({ form, RulesSlot }: BoardFormsProps & { form: BoardForm }) {
   switch (form.kind) {
     case 'new-stage':
       return <NewStageForm wantedProject={form.projectId} />;
+    case 'issues':
+      return <IssuesForm wantedProject={form.projectId} />;
     case 'conversations':
       return <ConversationsForm wantedProject={form.projectId} />;
     case 'edit-stage':

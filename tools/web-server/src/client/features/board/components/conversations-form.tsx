@@ -1,11 +1,10 @@
 import type { Conversation, ConversationFolder, ProjectId } from '@callboard/contract';
-import { Badge, Button, Checkbox, Select, TextInput } from '@mantine/core';
+import { Badge, Button, Checkbox, TextInput } from '@mantine/core';
 import { IconGitBranch, IconMessages } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { conversationsQuery } from '../../../data/move-in-queries.ts';
-import { boardQuery } from '../../../data/queries.ts';
 import { count, sizeWords } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
@@ -17,26 +16,14 @@ import { conversationTitle, findConversations, folderOf } from '../model/convers
 import { FormEnd } from './form-end.tsx';
 import css from './forms.module.css';
 import own from './move-in.module.css';
+import { ProjectField } from './project-field.tsx';
 
 /** Chooses a conversation that was begun in a terminal, and continues it as a stage. */
 export function ConversationsForm({ wantedProject }: { wantedProject: ProjectId | null }) {
-  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
-  const [picked, pick] = useState<ProjectId | null>(wantedProject);
-  const project = projects.find(({ id }) => id === picked) ?? projects[0];
-  if (project === undefined) return <p className={css.about}>Add a project first.</p>;
   return (
-    <div className={css.form}>
-      {projects.length > 1 && (
-        <Select
-          label="Project"
-          data={projects.map(({ id, name }) => ({ value: id, label: name }))}
-          value={project.id}
-          onChange={(id) => pick(projects.find((one) => one.id === id)?.id ?? null)}
-          allowDeselect={false}
-        />
-      )}
-      <ChooseConversation key={project.id} projectId={project.id} />
-    </div>
+    <ProjectField wanted={wantedProject}>
+      {(projectId) => <ChooseConversation key={projectId} projectId={projectId} />}
+    </ProjectField>
   );
 }
 

@@ -25,6 +25,9 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
         <Button variant="default" onClick={() => open({ kind: 'conversations', projectId })}>
           Continue a conversation...
         </Button>
+        <Button variant="default" onClick={() => open({ kind: 'issues', projectId })}>
+          Import issues...
+        </Button>
       </div>
       <TextInput
         label="Folder or file"

@@ -9,6 +9,8 @@ export type BoardForm =
   | { kind: 'edit-stage'; stageId: StageId }
   /** Conversations from a terminal, to continue as stages. */
   | { kind: 'conversations'; projectId: ProjectId | null }
+  /** Issues of a code host, to import as stages. */
+  | { kind: 'issues'; projectId: ProjectId | null }
   /** The form for the project's first stage may follow. */
   | { kind: 'add-project'; thenNewStage: boolean }
   | { kind: 'project'; projectId: ProjectId; tab?: 'git' };

@@ -16,11 +16,11 @@ import { draftMessage } from '../../../lib/completion-words.ts';
 import { hasMoreToPush, openActionWords, openPlanWords } from '../../../lib/pull-request-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
+import { FinishProblemNote } from '../../../ui/finish-problem-note.tsx';
 import { pullRequestPlanQuery, useOpenPullRequest } from '../api/pull-request.ts';
 import { useNewestRun, useStartRun } from '../api/side-runs.ts';
 import { UnderWay } from './claude-review.tsx';
 import css from './finish.module.css';
-import { FinishProblemNote } from './finish-problem-note.tsx';
 import { PullRequestState } from './pull-request-state.tsx';
 
 interface PullRequestPanelProps {

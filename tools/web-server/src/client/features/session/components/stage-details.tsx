@@ -71,6 +71,18 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
         </Row>
         <FinishRow stage={stage} />
         {stage.dependsOn.length > 0 && <Row name="Depends on">{stage.dependsOn.join(', ')}</Row>}
+        {stage.issue !== null && (
+          <Row name="Issue">
+            <a href={stage.issue.url} target="_blank" rel="noreferrer">
+              #{stage.issue.number}
+            </a>
+          </Row>
+        )}
+        {stage.adopted !== null && (
+          <Row name="Continues">
+            <CopyLine text={stage.adopted.conversationId} label="ID of the conversation" /> from {stage.adopted.folder}
+          </Row>
+        )}
         {stage.source !== null && <Row name="Imported from">{stage.source}</Row>}
         {session !== null && (
           <Row name="Receipt">

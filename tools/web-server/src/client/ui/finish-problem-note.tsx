@@ -1,8 +1,8 @@
 import type { FinishProblem } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { CopyLine } from '../../../ui/copy-line.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
-import css from './finish.module.css';
+import { CopyLine } from './copy-line.tsx';
+import css from './finish-problem-note.module.css';
+import { FailureNote } from './note.tsx';
 
 interface FinishProblemNoteProps {
   problem: FinishProblem;
@@ -11,7 +11,7 @@ interface FinishProblemNoteProps {
   readAgain?: () => void;
 }
 
-/** Why a stage cannot be finished like this: the cause, then one step: a command, a page, or to look again. */
+/** Why a stage cannot be finished like this, or a code host not be asked: the cause, then one step: a command, a page, or to look again. */
 export function FinishProblemNote({ problem, isReading = false, readAgain }: FinishProblemNoteProps) {
   const { message, command, url } = problem;
   const [cause = '', ...details] = message.split('\n');
