@@ -323,7 +323,7 @@ async function spoil(origin: string, folder: string, { running, approval }: Scen
 }
 
 /** What needs no session of its own. */
-const EARLY = ['empty', 'crowd', 'crowd-sessions'];
+const EARLY = ['empty', 'crowd', 'crowd-lanes', 'crowd-graph', 'crowd-table', 'crowd-sessions'];
 
 /** A board of 66 stages on a busy day, and its sessions. */
 async function crowd(page: Page): Promise<void> {
@@ -331,6 +331,24 @@ async function crowd(page: Page): Promise<void> {
   await everyWay(page, 'crowd', async () => {
     await open('/')(page);
     await alone(page);
+  });
+  await everyWay(page, 'crowd-lanes', async () => {
+    await open('/?view=lanes')(page);
+    await alone(page);
+  });
+  const graph = async () => {
+    await open('/?view=graph')(page);
+    await alone(page);
+    await page.getByRole('region', { name: 'Graph of dependencies' }).getByRole('link').first().waitFor();
+  };
+  await everyWay(page, 'crowd-graph', async () => {
+    await graph();
+    await page.keyboard.press('j');
+  });
+  await everyWay(page, 'crowd-table', async () => {
+    await graph();
+    const table = page.getByRole('button', { name: /^Table of/ });
+    if ((await table.getAttribute('aria-expanded')) === 'false') await table.click();
   });
   await everyWay(page, 'crowd-sessions', async () => {
     await open('/sessions')(page);

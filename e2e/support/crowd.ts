@@ -29,6 +29,8 @@ const TITLES = [
 ];
 const PROJECTS = ['storefront', 'atlas', 'billing', 'infra'];
 
+const GROUPS = ['Checkout', 'Search', 'Sign-in', 'Checkout', null];
+
 const TEXTS = [
   'The index is built from the titles of all pages, and it is rebuilt when one of them changes',
   'Next I move the check into the service, where the tests can reach it',
@@ -79,7 +81,7 @@ function stageIn(column: string, index: number, number: number, at: (minutesAgo:
   const stage = sampleStage({
     ...{ id, projectId: PROJECTS[(number * 7) % 4], title: titleOf(number), createdAt, updatedAt: createdAt },
     ...{ priority: [2, 2, 1, 2, 2, 0, 2, 3][number % 8], held: column === 'backlog' && index % 3 === 0 },
-    dependsOn: column === 'backlog' && index % 3 !== 0 ? [`STAGE-${number + 20}`] : [],
+    ...{ dependsOn: neededBy(column, index, number), group: GROUPS[number % GROUPS.length] },
     autoStart: column === 'ready' && index % 4 === 1,
     pipeline: column === 'running' && index % 4 === 2 ? ['Design', 'Build', 'Verify'].map(phase) : [],
     completedAt: column === 'done' ? at(waited) : null,
@@ -110,6 +112,13 @@ function stageIn(column: string, index: number, number: number, at: (minutesAgo:
           stakes: asking.stakes.map((code) => ({ code, text: code })),
         });
   return { part: { ...stage, session: session === null ? null : sampleSession({ ...session }) }, asks };
+}
+
+/** What waits, waits for something that runs, and often for its neighbour too; what runs, comes after something done. */
+function neededBy(column: string, index: number, number: number): string[] {
+  if (column === 'backlog')
+    return index % 3 === 0 ? [] : [`STAGE-${number + 20}`, ...(index % 3 === 2 ? [`STAGE-${number - 1}`] : [])];
+  return column !== 'ready' && column !== 'done' && index % 3 !== 2 ? [`STAGE-${54 + ((number * 5) % 13)}`] : [];
 }
 
 const titleOf = (number: number) => TITLES[(number * 5) % TITLES.length] ?? '';

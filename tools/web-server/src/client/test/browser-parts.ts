@@ -1,3 +1,6 @@
+import { layOutGraph } from '../features/board/model/lay-out-graph.ts';
+import type { StageGraph } from '../features/board/model/stage-graph.ts';
+
 /** What jsdom lacks and the page needs. Everything that depends on layout answers as for a page of 1280 x 800. */
 const realFetch = globalThis.fetch;
 // The page's own requests have no origin, which Node's `fetch` demands.
@@ -18,6 +21,15 @@ class NeverResized implements ResizeObserver {
   disconnect(): void {}
 }
 globalThis.ResizeObserver = NeverResized;
+
+/** The page's only worker lays out the graph. Here it does so in this thread. */
+class SameThread extends EventTarget {
+  postMessage(graph: StageGraph): void {
+    this.dispatchEvent(new MessageEvent('message', { data: layOutGraph(graph) }));
+  }
+  terminate(): void {}
+}
+Object.defineProperty(globalThis, 'Worker', { value: SameThread, configurable: true });
 
 class NeverSeen implements IntersectionObserver {
   readonly root = null;

@@ -2,10 +2,13 @@ import type { BoardView, Column, PendingRequest, StageId, StageView } from '@cal
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useLayoutEffect, useRef } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
+import { currentParams } from '../../../lib/use-url-text.ts';
 import { isTextField, useLetterKeys } from '../../../ui/shortcuts.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { cardAt, MOVES } from '../model/card-focus.ts';
 import { COLUMNS, columnStages, PHONE_COLUMNS } from '../model/columns.ts';
+import { readDisplay } from '../model/display.ts';
+import { isLaneFolded, laneOf, lanesOf } from '../model/lanes.ts';
 import { startFromRow } from './start-from-row.ts';
 import { useBoardFilter } from './use-board-filter.ts';
 import { firstRequestOf } from './use-card.ts';
@@ -97,7 +100,7 @@ function move(view: BoardView, { key, target, keep, arm }: Move): boolean {
   const from = row !== null && lists.some((stageIds) => stageIds.includes(row)) ? row : null;
   // Tabs, menus and buttons have arrow keys of their own.
   if (!isLetter && from === null && target !== document.body) return false;
-  const next = from === null ? first(columns) : cardAt(lists, from, key);
+  const next = from === null ? first(columns) : cardAt(sideways(view, lists, from, key), from, key);
   if (next === null) return from !== null;
   useBoardUi.getState().goTo(next);
   const request = firstRequestOf(view, next);
@@ -115,7 +118,19 @@ function reachable(view: BoardView, keep: Move['keep']): Reachable[] {
   const { folded, phoneColumn } = useBoardUi.getState();
   const isPhone = window.matchMedia('(max-width: 767px)').matches;
   const isShown = (column: Column) => (isPhone ? column === phoneColumn : !folded.includes(column));
-  return COLUMNS.filter(isShown).map((column) => ({ column, stageIds: columnStages(view, column, keep) }));
+  const columns = COLUMNS.filter(isShown);
+  if (readDisplay(currentParams()) !== 'lanes')
+    return columns.map((column) => ({ column, stageIds: columnStages(view, column, keep) }));
+  const lanes = lanesOf(view, keep).filter((lane) => !isLaneFolded(lane, useBoardUi.getState().lanes));
+  return columns.map((column) => ({ column, stageIds: lanes.flatMap(({ stages }) => stages[column]) }));
+}
+
+/** To the left and right, a key stays in the lane as long as there is somebody in it. */
+function sideways(view: BoardView, lists: readonly (readonly StageId[])[], from: StageId, key: string) {
+  if (!key.startsWith('arrow') || readDisplay(currentParams()) !== 'lanes') return lists;
+  const lanes = new Map(view.stages.map((stage) => [stage.id, laneOf(stage)]));
+  const within = lists.map((stageIds) => stageIds.filter((id) => lanes.get(id) === lanes.get(from)));
+  return key !== 'arrowup' && key !== 'arrowdown' && cardAt(within, from, key) !== null ? within : lists;
 }
 
 /** The first key goes to whoever calls, then to what runs. */

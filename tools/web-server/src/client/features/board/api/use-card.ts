@@ -41,11 +41,18 @@ export function useBoardRows(): BoardObserver {
 }
 
 /** Like `useCard`, for a row below a `BoardRowsProvider`. */
-export function useRowCard(stageId: StageId): CardData | undefined {
+export const useRowCard = (stageId: StageId): CardData | undefined =>
+  useRowData(useMemo(() => keepEqual((view) => readCard(view, stageId)), [stageId]));
+
+/**
+ * What a row reads from the board, below a `BoardRowsProvider`.
+ *
+ * @param select always the same function for a row; it returns the same value again while nothing in it has changed
+ */
+export function useRowData<T>(select: (view: BoardView) => T): T | undefined {
   const cache = useQueryClient();
   const observer = use(BoardRows);
   if (observer === null) throw new Error('There is no BoardRowsProvider above this row.');
-  const select = useMemo(() => keepEqual((view) => readCard(view, stageId)), [stageId]);
   const read = () => {
     const view = cache.getQueryData(boardQuery.queryKey);
     return view === undefined ? undefined : select(view);

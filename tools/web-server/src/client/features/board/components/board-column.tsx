@@ -2,7 +2,7 @@ import type { BoardView, Column, StageId } from '@callboard/contract';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronsLeft, IconChevronsRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useCallback, useId } from 'react';
+import { type ComponentType, useCallback, useId } from 'react';
 import { Link } from 'react-router';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
@@ -13,15 +13,17 @@ import { dropOn } from '../model/drop.ts';
 import { isFiltering } from '../model/filter.ts';
 import { useLifted } from '../model/lifted.ts';
 import css from './board.module.css';
-import { AllRows, MOST_DRAWN, VirtualRows } from './column-rows.tsx';
+import { AllRows, type ColumnRowsProps, MOST_DRAWN, VirtualRows } from './column-rows.tsx';
 import type { RowSlots } from './stage-row.tsx';
 
 interface BoardColumnProps extends Pick<RowSlots, 'RequestSlot'> {
   column: Column;
+  /** Draws the rows, where they are more than one list. */
+  CellsSlot?: ComponentType<ColumnRowsProps>;
 }
 
 /** One column: its head, its rows, and what a drop on it would do. */
-export function BoardColumn({ column, RequestSlot }: BoardColumnProps) {
+export function BoardColumn({ column, RequestSlot, CellsSlot }: BoardColumnProps) {
   const { filter, keep } = useBoardFilter();
   const select = useCallback((view: BoardView) => columnStages(view, column, keep), [column, keep]);
   const { data: stageIds = [] } = useQuery({ ...boardQuery, select });
@@ -60,7 +62,7 @@ export function BoardColumn({ column, RequestSlot }: BoardColumnProps) {
           </Link>
         </p>
       )}
-      <DropTarget column={column} stageIds={isFolded ? [] : stageIds} isPhone={isPhone} RequestSlot={RequestSlot} />
+      <DropTarget {...{ column, isPhone, RequestSlot, CellsSlot }} stageIds={isFolded ? [] : stageIds} />
     </section>
   );
 }
@@ -81,11 +83,11 @@ interface DropTargetProps extends BoardColumnProps {
   isPhone: boolean;
 }
 
-function DropTarget({ column, stageIds, isPhone, RequestSlot }: DropTargetProps) {
+function DropTarget({ column, stageIds, isPhone, RequestSlot, CellsSlot }: DropTargetProps) {
   const isOff = !useCanCommand();
   const isFixed = isOff || isPhone;
   const lifted = useLifted(({ lifted }) => (lifted?.over === column ? lifted.stageId : null));
-  const Rows = stageIds.length > MOST_DRAWN ? VirtualRows : AllRows;
+  const Rows = CellsSlot ?? (stageIds.length > MOST_DRAWN ? VirtualRows : AllRows);
   return (
     <>
       <Rows {...{ column, stageIds, isOff, isFixed, RequestSlot }} />

@@ -6,15 +6,19 @@ import type { ComponentType } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
+import { useDisplay } from '../api/use-display.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
 import { BoardNotices } from './board-notices.tsx';
+import { DisplaySwitch } from './display-switch.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import type { RowSlots } from './stage-row.tsx';
 
 const BoardForms = lazyComponent(() => import('./board-forms.tsx'));
 // Not every board needs these, and none waits for them.
+const BoardLanes = lazyComponent(() => import('./board-lanes.tsx'));
+const StageGraph = lazyComponent(() => import('./stage-graph.tsx'));
 const EmptyBoard = lazyComponent(async () => ({ default: (await import('./empty-board.tsx')).EmptyBoard }));
 const PickedBar = lazyComponent(async () => ({ default: (await import('./picked-bar.tsx')).PickedBar }));
 
@@ -37,12 +41,29 @@ export function Board({ RequestSlot, arm, RulesSlot }: BoardProps) {
           <EmptyBoard />
         </ErrorBoundary>
       )}
-      <BoardColumns RequestSlot={RequestSlot} arm={arm} />
+      <Stages RequestSlot={RequestSlot} arm={arm} />
       {/* Loaded once the board is there, and closed until it is needed. */}
       <ErrorBoundary name="The form" resetKey={form} close={closeForm}>
         <BoardForms RulesSlot={RulesSlot} />
       </ErrorBoundary>
     </div>
+  );
+}
+
+/** The stages as the address says: in columns, in lanes of groups, or as a graph. */
+function Stages(slots: RowSlots) {
+  const { display } = useDisplay();
+  if (display === 'columns') return <BoardColumns {...slots} />;
+  if (display === 'lanes')
+    return (
+      <ErrorBoundary key="lanes" name="The groups">
+        <BoardColumns {...slots} LanesSlot={BoardLanes} />
+      </ErrorBoundary>
+    );
+  return (
+    <ErrorBoundary key="graph" name="The graph">
+      <StageGraph />
+    </ErrorBoundary>
   );
 }
 
@@ -54,6 +75,7 @@ function BoardBar({ filters }: { filters: boolean }) {
   return (
     <div className={css.bar}>
       <h1>Board</h1>
+      {filters && <DisplaySwitch />}
       {filters && <FilterBar />}
       {hasPicked && (
         <ErrorBoundary name="The bar of the selected stages">

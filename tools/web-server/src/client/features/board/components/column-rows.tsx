@@ -102,7 +102,7 @@ interface RowProps extends Pick<ColumnRowsProps, 'RequestSlot' | 'isFixed' | 'is
 }
 
 /** A row in its place. */
-const Row = memo(function Row({ stageId, index, isFixed, isOff, RequestSlot, top, measure }: RowProps) {
+export const Row = memo(function Row({ stageId, index, isFixed, isOff, RequestSlot, top, measure }: RowProps) {
   const isLifted = useLifted(({ lifted }) => lifted?.stageId === stageId);
   return (
     <li

@@ -26,6 +26,10 @@ interface BoardUi {
   form: BoardForm | null;
   phoneColumn: Column;
   folded: readonly Column[];
+  /** By name: the lanes that a person folded or unfolded. */
+  lanes: Readonly<Record<string, boolean>>;
+  /** How large the graph was drawn, and where it was scrolled to; null before it was shown. */
+  graphPlace: { scale: number; x: number; y: number } | null;
   /** By stage: the command of a drop that has no answer yet, in words. */
   sending: Readonly<Record<string, string>>;
   /** The card that left its column while its link had the focus: it was dropped, or moved on its own. */
@@ -44,6 +48,7 @@ interface BoardUi {
   closeForm(): void;
   setPhoneColumn(column: Column): void;
   toggleFold(column: Column): void;
+  foldLane(name: string, isFolded: boolean): void;
   setSending(stageId: StageId, words: string | null): void;
   leaveFocused(stageId: StageId): void;
   /** Returns whether the card that appears had the focus in its column just now. It answers true once. */
@@ -63,11 +68,14 @@ interface BoardUi {
 }
 
 const FOLDED = 'callboard-folded';
+const LANES = 'callboard-lanes';
 
 export const useBoardUi = create<BoardUi>((set, get) => ({
   form: null,
   phoneColumn: 'needs-you',
   folded: readStored(FOLDED, z.array(Column), []),
+  lanes: readStored(LANES, z.record(z.string(), z.boolean()), {}),
+  graphPlace: null,
   sending: {},
   focusLeft: null,
   left: {},
@@ -83,6 +91,12 @@ export const useBoardUi = create<BoardUi>((set, get) => ({
       const folded = old.includes(column) ? old.filter((other) => other !== column) : [...old, column];
       writeStored(FOLDED, folded);
       return { folded };
+    }),
+  foldLane: (name, isFolded) =>
+    set(({ lanes: old }) => {
+      const lanes = { ...old, [name]: isFolded };
+      writeStored(LANES, lanes);
+      return { lanes };
     }),
   setSending: (stageId, words) =>
     set(({ sending: { [stageId]: _, ...rest } }) => ({

@@ -1,0 +1,115 @@
+import { cleanup, fireEvent, screen, within } from '@testing-library/react';
+import { afterEach, expect, it } from 'vitest';
+import { useBoardUi } from '../features/board/model/board-ui.ts';
+import { openPage } from '../test/open-page.tsx';
+import { board, stage } from '../test/samples.ts';
+
+afterEach(() => useBoardUi.setState({ lanes: {}, graphPlace: null }));
+
+const done = { completedAt: '2026-01-01T11:00:00.000Z' };
+const stages = {
+  login: stage('STAGE-1', { title: 'Login', group: 'access', ...done }),
+  cart: stage('STAGE-2', { title: 'Cart', group: 'shop' }),
+  pay: stage('STAGE-3', { title: 'Pay', group: 'shop', dependsOn: ['STAGE-1', 'STAGE-2'] }),
+  mail: stage('STAGE-4', { title: 'Mail', dependsOn: ['STAGE-2', 'STAGE-3'] }),
+};
+const view = () => board({ stages: Object.values(stages).map((one) => ({ stage: one })) });
+const graph = () => screen.findByRole('region', { name: 'Graph of dependencies' });
+const node = async (title: string) => within(await graph()).findByRole('link', { name: new RegExp(`^${title}`) });
+const described = (element: HTMLElement) =>
+  document.getElementById(element.getAttribute('aria-describedby') ?? '')?.textContent;
+
+it('shows the board as a graph that says what waits for what, follows every change, and keeps filter and view in the address', async () => {
+  const { user, server } = openPage('/?group=shop', view());
+  await user.click(await screen.findByRole('link', { name: 'Graph' }));
+  expect(location.search).toBe('?group=shop&view=graph');
+  await node('Pay');
+  expect(within(await graph()).getAllByRole('link')).toHaveLength(2);
+  await user.click(screen.getByRole('button', { name: 'Show all' }));
+  expect(described(await node('Mail'))).toBe('Waits for Cart and Pay.');
+  expect((await node('Mail')).textContent).toContain('waits for 2');
+  expect(described(await node('Pay'))).toBe('Waits for Cart. After Login, which is done. Blocks Mail.');
+  expect(document.querySelectorAll('path[data-kind="open"]:not(marker *)')).toHaveLength(3);
+
+  const cart = { ...stages.cart, ...done };
+  server.emit('stage-updated', { stageId: cart.id, stage: cart });
+  await expect.poll(async () => (await node('Mail')).textContent).toContain('waits for Pay');
+  expect((await node('Pay')).textContent).toContain('Ready');
+  expect(document.querySelectorAll('path[data-kind="open"]:not(marker *)')).toHaveLength(1);
+
+  const bill = stage('STAGE-5', { title: 'Bill', dependsOn: ['STAGE-4'] });
+  server.emit('stage-created', { stageId: bill.id, stage: bill });
+  await node('Bill');
+});
+
+it('goes through the graph by keyboard, opens a stage, and comes back to the graph', async () => {
+  const { user } = openPage('/?view=graph', view());
+  await node('Pay');
+  await user.keyboard('j');
+  expect(document.activeElement).toBe(await node('Login'));
+  await user.keyboard('jj');
+  expect(document.activeElement).toBe(await node('Pay'));
+  expect(screen.getByText(/^Waits for Cart\. After Login/, { selector: 'p' })).toBeTruthy();
+  await user.keyboard('{ArrowLeft}');
+  expect([await node('Login'), await node('Cart')]).toContain(document.activeElement);
+  await user.keyboard('{Enter}');
+  await expect.poll(() => location.pathname).toMatch(/^\/stages\/STAGE-[12]$/);
+  history.back();
+  await node('Pay');
+});
+
+it('says the same in a table beneath the graph', async () => {
+  const { user } = openPage('/?view=graph', view());
+  await user.click(await screen.findByRole('button', { name: 'Table of 4 stages' }));
+  const row = within(await screen.findByRole('row', { name: /^Pay/ }));
+  expect(row.getAllByRole('cell').map(({ textContent }) => textContent)).toEqual(['Backlog', 'Cart', 'Login', 'Mail']);
+  await user.click(screen.getByRole('button', { name: 'Table of 4 stages' }));
+  expect(screen.queryByRole('table')).toBeNull();
+});
+
+it('shows a lane for each group within the columns, folds it, and still starts what is dragged to Running', async () => {
+  const { user, server } = openPage('/', view());
+  await user.click(await screen.findByRole('link', { name: 'Groups' }));
+  expect(location.search).toBe('?view=lanes');
+  const shop = await screen.findByRole('button', { name: /^shop/ });
+  expect(shop.textContent).toBe('shop0 of 2 done');
+  const ready = within(screen.getByRole('region', { name: 'Ready' }));
+  expect(
+    within(await ready.findByRole('list', { name: 'shop, Ready' })).getByRole('link', { name: 'Cart' }),
+  ).toBeTruthy();
+  server.answer({ start_stage: () => ({ stage: { ...stages.cart, column: 'running', session: null } }) });
+  const row = ready.getByRole('link', { name: 'Cart' }).closest('li');
+  const running = screen.getByRole('region', { name: 'Running' });
+  const dataTransfer = { setData: () => undefined };
+  if (row !== null) fireEvent.dragStart(row, { dataTransfer });
+  await expect.poll(() => row?.dataset.dragging).toBe('true');
+  fireEvent.dragOver(running, { dataTransfer });
+  await within(running).findByText('Drop to start it');
+  fireEvent.drop(running, { dataTransfer });
+  await expect.poll(() => server.received).toMatchObject([{ command: 'start_stage', input: { stageId: 'STAGE-2' } }]);
+
+  // All of it is done, so it is folded.
+  const access = screen.getByRole('button', { name: /^access/ });
+  expect(access.getAttribute('aria-expanded')).toBe('false');
+  await user.click(access);
+  await within(screen.getByRole('region', { name: 'Done' })).findByRole('link', { name: 'Login' });
+  await user.click(shop);
+  expect(ready.queryByRole('link', { name: 'Cart' })).toBeNull();
+  cleanup();
+
+  openPage('/?view=lanes', view());
+  expect((await screen.findByRole('button', { name: /^shop/ })).getAttribute('aria-expanded')).toBe('false');
+});
+
+it('keeps to the lane when an arrow key goes to the next column', async () => {
+  const first = [stage('STAGE-5', { title: 'Other', group: 'aaa' }), stages.cart];
+  const second = [stage('STAGE-6', { title: 'Other done', group: 'aaa', ...done }), { ...stages.login, group: 'shop' }];
+  const { user } = openPage('/?view=lanes', board({ stages: [...first, ...second].map((one) => ({ stage: one })) }));
+  await screen.findByRole('link', { name: 'Cart' });
+  await user.keyboard('j');
+  await expect.poll(() => document.activeElement?.textContent).toBe('Other');
+  await user.keyboard('j');
+  await expect.poll(() => document.activeElement?.textContent).toBe('Cart');
+  await user.keyboard('{ArrowRight}');
+  await expect.poll(() => document.activeElement?.textContent).toBe('Login');
+});

@@ -1,0 +1,155 @@
+import type { BoardView, StageId } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { memo, useMemo } from 'react';
+import { boardQuery } from '../../../data/queries.ts';
+import { ProjectMark } from '../../../ui/project-mark.tsx';
+import { StageIdText } from '../../../ui/stage-id-text.tsx';
+import { type CardData, useRowCard, useRowData } from '../api/use-card.ts';
+import { NODE_LINK } from '../api/use-graph-keys.ts';
+import { COLUMN_TITLES } from '../model/columns.ts';
+import { type GraphLayout, NODE, type PlacedEdge } from '../model/lay-out-graph.ts';
+import { relationsReader, relationWords } from '../model/stage-graph.ts';
+import css from './graph.module.css';
+
+interface GraphCanvasProps {
+  /** In the order in which Tab reaches them. */
+  stageIds: readonly StageId[];
+  layout: GraphLayout;
+  scale: number;
+  /** The stage whose dependencies stand out. */
+  shown: string | null;
+}
+
+/** The drawn graph: lines beneath, stages as links in their places. */
+export function GraphCanvas({ stageIds, layout, scale, shown }: GraphCanvasProps) {
+  const { width, height, places, edges, looseTop } = layout;
+  return (
+    <div className={css.room} style={{ width: width * scale, height: height * scale }}>
+      <div className={css.canvas} style={{ width, height, transform: `scale(${scale})` }}>
+        <Edges width={width} height={height} edges={edges} shown={shown} />
+        {looseTop !== null && edges.length > 0 && (
+          <p className={css.loose} style={{ top: looseTop }}>
+            No dependencies
+          </p>
+        )}
+        <Nodes stageIds={stageIds} places={places} />
+      </div>
+    </div>
+  );
+}
+
+type NodesProps = Pick<GraphLayout, 'places'> & Pick<GraphCanvasProps, 'stageIds'>;
+
+/** A new stage appears once it is laid out. */
+const Nodes = memo(function Nodes({ stageIds, places }: NodesProps) {
+  return (
+    <ul className={css.nodes}>
+      {stageIds.map((stageId) => {
+        const place = places[stageId];
+        if (place === undefined) return null;
+        return (
+          <li key={stageId} style={{ left: place.x, top: place.y, ...NODE }}>
+            <Node stageId={stageId} />
+          </li>
+        );
+      })}
+    </ul>
+  );
+});
+
+/** One stage: where it stands, and what it waits for. */
+const Node = memo(function Node({ stageId }: { stageId: StageId }) {
+  const card = useRowCard(stageId);
+  const relations = useRowData(useMemo(() => relationsReader(stageId), [stageId]));
+  if (card === undefined || relations === undefined) return null;
+  const { stage, project } = card;
+  const { words, tone } = nodeWords(card, relations.waitsFor);
+  const link = { 'data-card': stage.id, [NODE_LINK]: stage.id };
+  return (
+    <a
+      {...link}
+      className={css.node}
+      href={`/stages/${stage.id}`}
+      data-column={stage.column}
+      data-tone={tone}
+      draggable={false}
+      aria-describedby={`${stage.id}-relations`}
+    >
+      <span className={css.top}>
+        <ProjectMark name={project} />
+        <span className={css.title}>{stage.title}</span>
+      </span>
+      <span className={css.line}>
+        <span className={css.words}>{words}</span>
+        <span className={css.id}>
+          <StageIdText id={stage.id} />
+        </span>
+      </span>
+      <span hidden id={`${stage.id}-relations`}>
+        {relationWords(relations)}
+      </span>
+    </a>
+  );
+});
+
+/** The column, or more where a few words say more. */
+function nodeWords({ stage, words }: CardData, waitsFor: readonly string[]): { words: string; tone: string } {
+  if (stage.column === 'backlog' && !stage.held && waitsFor.length > 0)
+    return { words: `waits for ${waitsFor.length === 1 ? waitsFor[0] : waitsFor.length}`, tone: 'plain' };
+  if (stage.column === 'backlog' && stage.held) return { words: 'On hold', tone: 'plain' };
+  if (stage.column === 'done') return { words: words.text, tone: words.tone };
+  const { tone } = words;
+  return { words: tone === 'fail' ? 'Failed' : COLUMN_TITLES[stage.column], tone };
+}
+
+const selectDone = ({ stages }: BoardView): string[] =>
+  stages.filter(({ column }) => column === 'done').map(({ id }) => id);
+
+type EdgesProps = Pick<GraphLayout, 'width' | 'height' | 'edges'> & Pick<GraphCanvasProps, 'shown'>;
+
+/** Lines from what has to be done first to what waits; those that still hold something up are stronger. */
+const Edges = memo(function Edges({ width, height, edges, shown }: EdgesProps) {
+  const { data = [] } = useQuery({ ...boardQuery, select: selectDone });
+  const done = new Set(data);
+  return (
+    <svg className={css.edges} width={width} height={height} aria-hidden>
+      <defs>
+        {(['done', 'open', 'shown'] as const).map((kind) => (
+          <marker
+            key={kind}
+            id={`arrow-${kind}`}
+            viewBox="0 0 6 6"
+            refX="5"
+            refY="3"
+            markerWidth="6"
+            markerHeight="6"
+            orient="auto"
+          >
+            <path d="M0 0 6 3 0 6Z" data-kind={kind} />
+          </marker>
+        ))}
+      </defs>
+      {edges.map((edge) => {
+        const isShown = edge.from === shown || edge.to === shown;
+        const kind = isShown ? 'shown' : done.has(edge.from) ? 'done' : 'open';
+        return (
+          <path key={`${edge.from} ${edge.to}`} d={curve(edge)} data-kind={kind} markerEnd={`url(#arrow-${kind})`} />
+        );
+      })}
+    </svg>
+  );
+});
+
+/** A smooth line through the points of an edge. */
+function curve({ points }: PlacedEdge): string {
+  const [first, ...rest] = points;
+  const last = rest.pop();
+  if (first === undefined || last === undefined) return '';
+  const at = ({ x, y }: { x: number; y: number }) => `${Math.round(x)} ${Math.round(y)}`;
+  const middles = rest.map((point, index) => {
+    const next = rest[index + 1] ?? last;
+    const end = index === rest.length - 1 ? last : { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 };
+    return `Q${at(point)} ${at(end)}`;
+  });
+  return `M${at(first)}${middles.length === 0 ? `L${at(last)}` : middles.join('')}`;
+}
