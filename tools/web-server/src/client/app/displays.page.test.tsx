@@ -2,6 +2,7 @@ import { cleanup, fireEvent, screen, within } from '@testing-library/react';
 import { afterEach, expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { openPage } from '../test/open-page.tsx';
+import { problem } from '../test/page-server.ts';
 import { board, stage } from '../test/samples.ts';
 
 afterEach(() => useBoardUi.setState({ lanes: {}, graphPlace: null }));
@@ -99,6 +100,43 @@ it('shows a lane for each group within the columns, folds it, and still starts w
 
   openPage('/?view=lanes', view());
   expect((await screen.findByRole('button', { name: /^shop/ })).getAttribute('aria-expanded')).toBe('false');
+});
+
+it('goes from one view to the next with V, and has no switch where they would all say the same', async () => {
+  const { user } = openPage('/', view());
+  await screen.findByRole('navigation', { name: 'Show the board as' });
+  await user.keyboard('v');
+  expect(location.search).toBe('?view=lanes');
+  await user.keyboard('v');
+  await node('Pay');
+  await user.keyboard('v');
+  expect(location.search).toBe('');
+  cleanup();
+
+  openPage('/', board({ stages: [{ stage: stage('STAGE-1') }] }));
+  await screen.findByRole('link', { name: 'Title of STAGE-1' });
+  expect(screen.queryByRole('navigation', { name: 'Show the board as' })).toBeNull();
+});
+
+it('changes the group of a stage in its details, and keeps what was stored when the server refuses', async () => {
+  const { user, server } = openPage('/stages/STAGE-2?tab=details', view());
+  const field = await screen.findByRole('combobox', { name: 'Group' });
+  expect(field).toHaveProperty('value', 'shop');
+  const own = { ...stages.cart, column: 'ready', session: null } as const;
+  server.answer({ update_stage: ({ patch }) => ({ stage: { ...own, group: patch.group ?? null } }) });
+  await user.clear(field);
+  await user.type(field, 'checkout{Enter}');
+  await expect
+    .poll(() => server.received.filter(({ command }) => command === 'update_stage'))
+    .toMatchObject([{ input: { stageId: 'STAGE-2', patch: { group: 'checkout' } } }]);
+  server.emit('stage-updated', { stageId: own.id, stage: { ...stages.cart, group: 'checkout' } });
+  await expect.poll(() => field).toHaveProperty('value', 'checkout');
+
+  server.answer({ update_stage: () => problem('internal', 'The disk is full.') });
+  await user.clear(field);
+  await user.tab();
+  await screen.findByText(/The disk is full/);
+  await expect.poll(() => field).toHaveProperty('value', 'checkout');
 });
 
 it('keeps to the lane when an arrow key goes to the next column', async () => {

@@ -103,6 +103,16 @@ it('shows a refusal where the action is, and reads the changes again', async () 
   await expect.poll(() => sent('get_completion').length).toBeGreaterThan(reads);
 });
 
+it('offers no commit where the main checkout has no branch to merge into', async () => {
+  const refusal = 'The main checkout at /w is not on a branch.';
+  const { user } = open('/stages/STAGE-1', plan({ into: null, refusal, uncommitted: ['a'], uncommittedCount: 1 }));
+  await user.click(await screen.findByRole('button', { name: 'Complete' }));
+  const dialog = within(await screen.findByRole('dialog'));
+  await dialog.findByText(refusal);
+  expect(dialog.getByRole('button', { name: 'Check again' })).toBeDefined();
+  expect(dialog.queryByRole('button', { name: 'Ask Claude to commit' })).toBeNull();
+});
+
 it('gives a conflict to Claude with its files', async () => {
   const { user, server, sent } = open('/stages/STAGE-1', plan({ conflicts: ['README.md'] }));
   server.answer({ send_message: ({ messageId }) => ({ status: 'sent', messageId: messageId ?? '' }) as never });

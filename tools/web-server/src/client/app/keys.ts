@@ -61,6 +61,17 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
       { keys: ['Space'], does: 'Pick up the stage, and drop it' },
       { keys: ['←', '→'], does: 'Move it to another column' },
       { keys: ['Esc'], does: 'Put it back, or clear the selection' },
+      { keys: ['V'], does: 'Show the board as columns, groups or graph' },
+    ],
+  },
+  {
+    title: 'The graph',
+    entries: [
+      { keys: ['←', '↑', '↓', '→'], does: 'Nearest stage in that direction' },
+      { keys: ['J', 'K'], does: 'Next stage, previous stage' },
+      { keys: ['Enter'], does: 'Open the stage' },
+      { keys: ['+', '-'], does: 'Zoom in, zoom out' },
+      { keys: ['0'], does: 'Zoom to fit' },
     ],
   },
   {

@@ -1,4 +1,4 @@
-import type { ProjectId } from '@callboard/contract';
+import type { BoardView, ProjectId } from '@callboard/contract';
 import { Button, Menu } from '@mantine/core';
 import { IconChevronDown, IconFolder, IconFolderPlus, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -8,6 +8,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { useDisplay } from '../api/use-display.ts';
 import { useBoardUi } from '../model/board-ui.ts';
+import { laneOf } from '../model/lanes.ts';
 import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
 import { BoardNotices } from './board-notices.tsx';
@@ -67,15 +68,21 @@ function Stages(slots: RowSlots) {
   );
 }
 
+/** Without either, lanes and graph would say no more than the columns. */
+const hasGroupsOrDependencies = ({ stages }: BoardView): boolean =>
+  stages.some((stage) => stage.dependsOn.length > 0 || laneOf(stage) !== '');
+
 function BoardBar({ filters }: { filters: boolean }) {
   const { data: hasProject } = useQuery({ ...boardQuery, select: (view) => view.projects.length > 0 });
+  const { data: hasStructure } = useQuery({ ...boardQuery, select: hasGroupsOrDependencies });
+  const { display } = useDisplay();
   const hasPicked = useBoardUi((ui) => ui.picked.size > 0);
   const { open } = useBoardUi.getState();
   const off = !useCanCommand();
   return (
     <div className={css.bar}>
       <h1>Board</h1>
-      {filters && <DisplaySwitch />}
+      {filters && (hasStructure === true || display !== 'columns') && <DisplaySwitch />}
       {filters && <FilterBar />}
       {hasPicked && (
         <ErrorBoundary name="The bar of the selected stages">

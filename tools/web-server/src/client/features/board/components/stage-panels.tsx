@@ -3,6 +3,7 @@ import { Autocomplete, MultiSelect, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { branchesQuery } from '../../../data/branches-query.ts';
 import { boardQuery } from '../../../data/queries.ts';
+import { ownGroups } from '../../../lib/own-groups.ts';
 import type { StageFormControl } from '../model/stage-form.ts';
 
 /** Where the stage's branch begins, and what it is called. */
@@ -60,16 +61,13 @@ export function DependenciesPanel({ form, set, errors, stageId }: StageFormContr
   );
 }
 
-/** A free word to filter the board by. */
+/** What the stage belongs to: a lane of the board, and a filter. */
 export function GroupPanel({ form, set, errors }: StageFormControl) {
-  const { data: groups = [] } = useQuery({
-    ...boardQuery,
-    select: ({ stages }) => [...new Set(stages.flatMap(({ group }) => group ?? []))].toSorted(),
-  });
+  const { data: groups = [] } = useQuery({ ...boardQuery, select: ownGroups });
   return (
     <Autocomplete
       label="Group"
-      placeholder="A word to filter the board by"
+      placeholder="Its lane on the board, such as an epic or a ticket"
       data={groups}
       value={form.group}
       error={errors.group}

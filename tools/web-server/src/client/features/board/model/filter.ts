@@ -1,4 +1,5 @@
 import type { StageView } from '@callboard/contract';
+import { ownGroups } from '../../../lib/own-groups.ts';
 
 /** The board's filter. It is part of the URL, so that it can be bookmarked and shared. */
 export interface BoardFilter {
@@ -40,10 +41,9 @@ export function matchesFilter(stage: StageView, { project, group, text }: BoardF
 const isOfEpic = (id: string, epic: string) => id === epic || id.startsWith(`${epic}-`);
 
 /** What the stages can be filtered by: the groups that people gave them, and the common prefixes of imported ids. */
-export function groupsOf(stages: readonly Pick<StageView, 'id' | 'group'>[]): string[] {
-  const groups = new Set(stages.flatMap(({ group }) => group ?? []));
-  const sorted = [...groups].sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
-  return [...sorted, ...epicsOf(stages).filter((epic) => !groups.has(epic))];
+export function groupsOf(stages: readonly StageView[]): string[] {
+  const own = ownGroups({ stages: [...stages] });
+  return [...own, ...epicsOf(stages).filter((epic) => !own.includes(epic))];
 }
 
 /** The epics of imported ids, their common prefixes: `STAGE-001` and `STAGE-001-002` of `STAGE-001-002-003`. */

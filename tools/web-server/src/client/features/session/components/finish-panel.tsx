@@ -241,7 +241,8 @@ function OtherWays({ stage, plan, done, isReading, readAgain }: KnownProps & { p
   if (kind !== 'refused') return null;
   return (
     <>
-      {plan.uncommittedCount > 0 && asks('Ask Claude to commit', askToCommit, false)}
+      {/* Without a target, it is the main checkout that has to be mended: a commit here changes nothing. */}
+      {plan.into !== null && plan.uncommittedCount > 0 && asks('Ask Claude to commit', askToCommit, false)}
       <Button loading={isReading} onClick={readAgain}>
         Check again
       </Button>

@@ -10,6 +10,7 @@ import { usageOf } from '../../../lib/session-usage.ts';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import { PromptFiles } from './prompt-files.tsx';
 import { SessionSwitches } from './session-switches.tsx';
+import { StageGroup } from './stage-group.tsx';
 import css from './stage-head.module.css';
 import { StageReceipt } from './stage-receipt.tsx';
 import { SandboxOf } from './stage-sandbox.tsx';
@@ -24,6 +25,9 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
         <Row name="Title">{stage.title}</Row>
         <Row name="Stage">{stage.id}</Row>
         <Row name="Project">{stage.projectId}</Row>
+        <Row name="Group">
+          <StageGroup stage={stage} />
+        </Row>
         {worktree !== null && (
           <>
             <Row name="Worktree">
