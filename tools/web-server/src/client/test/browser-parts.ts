@@ -24,8 +24,8 @@ globalThis.ResizeObserver = NeverResized;
 
 /** The page's only worker lays out the graph. Here it does so in this thread. */
 class SameThread extends EventTarget {
-  postMessage(graph: StageGraph): void {
-    this.dispatchEvent(new MessageEvent('message', { data: layOutGraph(graph) }));
+  postMessage({ graph, aspect }: { graph: StageGraph; aspect: number }): void {
+    this.dispatchEvent(new MessageEvent('message', { data: layOutGraph(graph, aspect) }));
   }
   terminate(): void {}
 }

@@ -5,7 +5,7 @@ import type { GraphLayout } from '../model/lay-out-graph.ts';
 const LEAST = 0.2;
 const MOST = 2;
 /** A graph that opens is never smaller, so that its titles can be read. */
-const LEAST_AT_FIRST = 0.6;
+const LEAST_AT_FIRST = 0.85;
 const STEP = 1.25;
 
 export interface GraphZoom {

@@ -22,6 +22,7 @@ export default function BoardLanes({ RequestSlot, handlers }: LanesSlotProps) {
   const select = useCallback((view: BoardView) => lanesOf(view, keep), [keep]);
   const { data: lanes = [] } = useQuery({ ...boardQuery, select });
   const folded = useBoardUi((ui) => ui.folded);
+  const phoneColumn = useBoardUi((ui) => ui.phoneColumn);
   const isPhone = useMediaQuery('(max-width: 767px)', false) ?? false;
   const gridTemplateColumns = COLUMNS.map((column) => (folded.includes(column) ? '36px' : 'minmax(156px, 1fr)')).join(
     ' ',
@@ -37,9 +38,11 @@ export default function BoardLanes({ RequestSlot, handlers }: LanesSlotProps) {
         {COLUMNS.map((column) => (
           <BoardColumn key={column} column={column} RequestSlot={RequestSlot} CellsSlot={Cells} />
         ))}
-        {lanes.map((lane, index) => (
-          <LaneHead key={lane.name} lane={lane} index={index} />
-        ))}
+        {lanes.map((lane, index) =>
+          isPhone && lane.stages[phoneColumn].length === 0 ? null : (
+            <LaneHead key={lane.name} lane={lane} index={index} />
+          ),
+        )}
       </div>
     </Lanes>
   );

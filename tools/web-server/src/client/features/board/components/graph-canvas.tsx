@@ -140,16 +140,15 @@ const Edges = memo(function Edges({ width, height, edges, shown }: EdgesProps) {
   );
 });
 
-/** A smooth line through the points of an edge. */
+/** A smooth line through the points of an edge, level at each of them. */
 function curve({ points }: PlacedEdge): string {
-  const [first, ...rest] = points;
-  const last = rest.pop();
-  if (first === undefined || last === undefined) return '';
-  const at = ({ x, y }: { x: number; y: number }) => `${Math.round(x)} ${Math.round(y)}`;
-  const middles = rest.map((point, index) => {
-    const next = rest[index + 1] ?? last;
-    const end = index === rest.length - 1 ? last : { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 };
-    return `Q${at(point)} ${at(end)}`;
-  });
-  return `M${at(first)}${middles.length === 0 ? `L${at(last)}` : middles.join('')}`;
+  const at = (x: number, y: number) => `${Math.round(x)} ${Math.round(y)}`;
+  return points
+    .map(({ x, y }, index) => {
+      const before = points[index - 1];
+      if (before === undefined) return `M${at(x, y)}`;
+      const middle = (before.x + x) / 2;
+      return `C${at(middle, before.y)} ${at(middle, y)} ${at(x, y)}`;
+    })
+    .join('');
 }

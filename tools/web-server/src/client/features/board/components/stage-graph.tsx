@@ -1,6 +1,6 @@
-import type { BoardView } from '@callboard/contract';
+import type { BoardView, StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { useCallback, useRef, useState } from 'react';
+import { useCallback, useMemo, useRef, useState } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { useBoardFilter } from '../api/use-board-filter.ts';
 import { BoardRowsProvider, useBoardRows } from '../api/use-card.ts';
@@ -10,6 +10,7 @@ import { useGraphZoom } from '../api/use-graph-zoom.ts';
 import { usePan } from '../api/use-pan.ts';
 import { useRowLinks } from '../api/use-row-links.ts';
 import { isFiltering } from '../model/filter.ts';
+import type { GraphLayout } from '../model/lay-out-graph.ts';
 import { graphOf, type StageGraph } from '../model/stage-graph.ts';
 import css from './graph.module.css';
 import { GraphCanvas } from './graph-canvas.tsx';
@@ -39,13 +40,21 @@ export default function StageGraphView() {
   );
 }
 
+/** The stages that are laid out and are there still, in the order in which they are read. */
+function stagesIn(layout: GraphLayout | null, { stageIds }: StageGraph): StageId[] {
+  const at = new Map(Object.keys(layout?.places ?? {}).map((id, index) => [id, index]));
+  const place = (id: StageId) => at.get(id) ?? 0;
+  return stageIds.filter((id) => at.has(id)).toSorted((a, b) => place(a) - place(b));
+}
+
 function Graph({ graph }: { graph: StageGraph }) {
-  const layout = useGraphLayout(graph);
   const box = useRef<HTMLElement>(null);
+  const layout = useGraphLayout(graph, box);
+  const order = useMemo(() => stagesIn(layout, graph), [layout, graph]);
   const [shown, setShown] = useState<string | null>(null);
   const zoom = useGraphZoom(box, layout);
   const pan = usePan(box);
-  useGraphKeys(layout, graph.stageIds, zoom);
+  useGraphKeys(layout, order, zoom);
   const look = (target: EventTarget) =>
     setShown(target instanceof Element ? (target.closest<HTMLElement>('[data-node]')?.dataset.node ?? null) : null);
   return (
@@ -63,7 +72,7 @@ function Graph({ graph }: { graph: StageGraph }) {
         onFocus={({ target }) => look(target)}
         onBlur={() => setShown(null)}
       >
-        {layout !== null && <GraphCanvas stageIds={graph.stageIds} layout={layout} scale={zoom.scale} shown={shown} />}
+        {layout !== null && <GraphCanvas stageIds={order} layout={layout} scale={zoom.scale} shown={shown} />}
       </section>
       <Relation stageId={shown} />
       <ZoomButtons zoom={zoom} />

@@ -24,7 +24,7 @@ const graphs = fc.array(fc.array(fc.nat(1_000), { maxLength: 3 }), { minLength: 
 it('places every stage once, none over another, and each to the right of what it depends on', () => {
   fc.assert(
     fc.property(graphs, (given) => {
-      const { places, edges, width, height } = layOutGraph(given);
+      const { places, edges, width, height } = layOutGraph(given, 1.5);
       expect(Object.keys(places).toSorted()).toEqual([...given.stageIds].toSorted());
       expect(edges.map(({ from, to }) => `${from} ${to}`).toSorted()).toEqual(
         given.edges.map((edge) => edge.join(' ')).toSorted(),
@@ -45,11 +45,11 @@ it('places every stage once, none over another, and each to the right of what it
 });
 
 it('puts stages without dependencies below the others', () => {
-  const { places, looseTop } = layOutGraph(graph(4, [[1, 2]]));
+  const { places, looseTop } = layOutGraph(graph(4, [[1, 2]]), 2);
   expect(looseTop).toBeGreaterThan((places['STAGE-2']?.y ?? 0) + NODE.height);
   expect(places['STAGE-3']?.y).toBeGreaterThan(looseTop ?? 0);
   expect(places['STAGE-4']?.y).toBe(places['STAGE-3']?.y);
-  expect(layOutGraph(graph(2, [[1, 2]])).looseTop).toBeNull();
+  expect(layOutGraph(graph(2, [[1, 2]]), 2).looseTop).toBeNull();
 });
 
 it('moves to the nearest stage in the direction of an arrow key, and along the table with J and K', () => {
@@ -58,7 +58,7 @@ it('moves to the nearest stage in the direction of an arrow key, and along the t
     [1, 3],
     [2, 4],
   ]);
-  const { places } = layOutGraph({ stageIds, edges });
+  const { places } = layOutGraph({ stageIds, edges }, 1);
   const at = (from: number, key: string) => nodeAt(places, stageIds, `STAGE-${from}`, key);
   expect(['STAGE-2', 'STAGE-3']).toContain(at(1, 'arrowright'));
   expect(at(4, 'arrowleft')).toBe('STAGE-2');
@@ -69,4 +69,14 @@ it('moves to the nearest stage in the direction of an arrow key, and along the t
     ...[null, 'STAGE-2', null],
     ...['STAGE-4', 'STAGE-1', null],
   ]);
+});
+
+it('uses the shape of the screen: many small parts are wide on a wide one and high on a high one', () => {
+  const pairs = graph(
+    40,
+    Array.from({ length: 20 }, (_, n) => [2 * n + 1, 2 * n + 2] as const),
+  );
+  const [wide, high] = [layOutGraph(pairs, 2), layOutGraph(pairs, 0.4)];
+  expect(wide.width).toBeGreaterThan(wide.height);
+  expect(high.height).toBeGreaterThan(high.width);
 });

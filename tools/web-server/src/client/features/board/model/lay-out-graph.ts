@@ -21,7 +21,7 @@ export interface PlacedEdge {
 export interface GraphLayout {
   width: number;
   height: number;
-  /** By stage: its top left corner. */
+  /** By stage, in the order in which they are read: its top left corner. */
   places: Readonly<Record<string, Point>>;
   edges: readonly PlacedEdge[];
   /** Where the stages without dependencies begin; null if there are none. */
@@ -34,8 +34,8 @@ const RANK_GAP = 56;
 const MARGIN = 24;
 /** The heading above the stages without dependencies. */
 const HEADING = 32;
-/** Small parts stand side by side until they are this wide. */
-const SHELF_WIDTH = 1_200;
+/** Small parts stand side by side until they are as wide as one of these: the one with which most of the screen is used. */
+const SHELF_WIDTHS = [NODE.width, 480, 800, 1_200, 1_600, 2_000, 2_600, 3_400];
 
 /** A part whose stages hang together, from its own top left corner. */
 type Part = Pick<GraphLayout, 'width' | 'height' | 'places' | 'edges'>;
@@ -43,10 +43,19 @@ type Part = Pick<GraphLayout, 'width' | 'height' | 'places' | 'edges'>;
 /**
  * Places stages from left to right, each after everything it depends on. Parts that do not hang together are laid out
  * alone and stand below or beside each other; the stages without dependencies follow in rows.
+ *
+ * @param aspect the width of the place where it is shown, divided by its height
  */
-export function layOutGraph({ stageIds, edges }: StageGraph): GraphLayout {
-  const parts = partsOf({ stageIds, edges }).map(layOutPart);
-  const widest = Math.max(SHELF_WIDTH, ...parts.map(({ width }) => width));
+export function layOutGraph(graph: StageGraph, aspect: number): GraphLayout {
+  const parts = partsOf(graph).map(layOutPart);
+  const layouts = SHELF_WIDTHS.map((width) => arrange(graph, parts, width));
+  const sizeOf = ({ width, height }: GraphLayout) => Math.max(width / aspect, height);
+  return layouts.reduce((best, other) => (sizeOf(other) < sizeOf(best) ? other : best));
+}
+
+/** Puts parts that are laid out, and the stages without dependencies, into one picture. */
+function arrange({ stageIds, edges }: StageGraph, parts: readonly Part[], shelfWidth: number): GraphLayout {
+  const widest = Math.max(shelfWidth, ...parts.map(({ width }) => width));
   const shelves = shelve(parts, widest);
   const isLinked = new Set(edges.flat());
   const loose = stageIds.filter((id) => !isLinked.has(id));
@@ -100,16 +109,28 @@ function layOutPart({ stageIds, edges }: StageGraph): Part {
   for (const [from, to] of edges) graph.setEdge(from, to, {});
   layout(graph);
   const { width = 0, height = 0 } = graph.graph();
+  const inReadingOrder = stageIds
+    .map((id) => ({ id, x: graph.node(id).x, y: graph.node(id).y }))
+    .sort((a, b) => a.x - b.x || a.y - b.y);
   return {
     ...{ width, height },
-    places: Object.fromEntries(
-      stageIds.map((id) => {
-        const { x, y } = graph.node(id);
-        return [id, { x: x - NODE.width / 2, y: y - NODE.height / 2 }];
-      }),
-    ),
-    edges: edges.map(([from, to]) => ({ from, to, points: graph.edge(from, to).points })),
+    places: Object.fromEntries(inReadingOrder.map(({ id, x, y }) => [id, corner({ x, y })])),
+    edges: edges.map(([from, to]) => ({ from, to, points: pointsOf(graph, from, to) })),
   };
+}
+
+const corner = ({ x, y }: Point): Point => ({ x: x - NODE.width / 2, y: y - NODE.height / 2 });
+
+/** From the right side of the one to the left side of the other, between all that stands in between. */
+function pointsOf(graph: Graph, from: string, to: string): Point[] {
+  const [start, end] = [graph.node(from), graph.node(to)];
+  const between = graph.edge(from, to).points.slice(1, -1);
+  return [
+    { x: start.x + NODE.width / 2, y: start.y },
+    // The only point of an edge from one rank to the next would be a needless bend.
+    ...(between.length > 1 ? between.map(({ x, y }: Point) => ({ x, y })) : []),
+    { x: end.x - NODE.width / 2, y: end.y },
+  ];
 }
 
 interface PlacedPart extends Point {
