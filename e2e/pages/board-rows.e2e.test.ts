@@ -60,3 +60,48 @@ it('draws of a long column only what is near the screen, and moves along all of 
   // The server knows none of the crowd's requests.
   expect(errors.filter((error) => !error.includes('404'))).toEqual([]);
 });
+
+it('draws 200 stages as a graph, which is moved, zoomed and opened from, and cuts the columns into lanes', async () => {
+  const { page, origin, errors } = await openCrowd(3);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto(new URL('/?view=graph', origin).href);
+  const graph = page.getByRole('region', { name: 'Graph of dependencies' });
+  const nodes = graph.getByRole('link');
+  await expect.poll(() => nodes.count()).toBe(CROWD * 3);
+  const node = nodes.first();
+  const place = async () => (await node.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+
+  // Zooming keeps what is under the pointer where it is.
+  const before = await place();
+  await page.mouse.move(before.x + 2, before.y + 2);
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, -150);
+  await page.keyboard.up('Control');
+  await expect.poll(async () => (await place()).width).toBeGreaterThan(before.width * 1.2);
+  expect(Math.abs((await place()).x - before.x)).toBeLessThan(30);
+
+  // A press that moves the graph opens nothing; one that does not, opens the stage.
+  const { x, y } = await place();
+  await page.mouse.move(x + 20, y + 10);
+  await page.mouse.down();
+  await page.mouse.move(x - 100, y - 60, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(async () => (await place()).x).toBeLessThan(x - 80);
+  expect(new URL(page.url()).search).toBe('?view=graph');
+  await page.keyboard.press('0');
+  const isWhole = () =>
+    graph.evaluate((box) => box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight);
+  await expect.poll(isWhole).toBe(true);
+  await node.click();
+  await expect.poll(() => new URL(page.url()).pathname).toMatch(/^\/stages\//);
+
+  await page.goto(new URL('/?view=lanes', origin).href);
+  const columns = await Promise.all(COLUMNS.map((name) => page.getByRole('region', { name }).boundingBox()));
+  expect(columns.every((box, at) => at === 0 || (box?.x ?? 0) > (columns[at - 1]?.x ?? 0))).toBe(true);
+  const head = await page.getByRole('button', { name: /^Checkout/ }).boundingBox();
+  expect(head?.width).toBeGreaterThan(1_400);
+  const row = await page.getByRole('list', { name: 'Checkout, Running' }).getByRole('article').first().boundingBox();
+  expect([Math.round(row?.x ?? 0)]).toEqual([Math.round((columns[2]?.x ?? 0) + 1)]);
+  expect(row?.y ?? 0).toBeGreaterThan(head?.y ?? 0);
+  expect(errors.filter((error) => !error.includes('404'))).toEqual([]);
+});
