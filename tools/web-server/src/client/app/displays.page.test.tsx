@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
-import { board, stage } from '../test/samples.ts';
+import { board, session, stage } from '../test/samples.ts';
 
 afterEach(() => useBoardUi.setState({ lanes: {}, graphPlace: null }));
 
@@ -150,4 +150,26 @@ it('keeps to the lane when an arrow key goes to the next column', async () => {
   await expect.poll(() => document.activeElement?.textContent).toBe('Cart');
   await user.keyboard('{ArrowRight}');
   await expect.poll(() => document.activeElement?.textContent).toBe('Login');
+});
+
+it('moves cost and context in the row and in the head of the page while a turn runs', async () => {
+  const tokens = { input: 1, output: 1, cacheRead: 0, cacheCreation: 0 };
+  const using = (costUsd: number, percentage: number) =>
+    session('STAGE-1', {
+      ...{ state: 'busy', costUsd: 0.4, turnUsage: { costUsd, tokens } },
+      contextUsage: { usedTokens: percentage * 2_000, maxTokens: 200_000, percentage },
+    });
+  const own = stage('STAGE-1', { title: 'Login form' });
+  const { user, server } = openPage('/', board({ stages: [{ stage: own, session: using(0.1, 12) }] }));
+  const row = within(await screen.findByRole('region', { name: 'Running' }));
+  await row.findByText('$0.50');
+  await row.findByText('12%');
+  server.emit('session-updated', using(0.35, 31));
+  await row.findByText('$0.75');
+  await row.findByText('31%');
+  await user.click(row.getByRole('link', { name: 'Login form' }));
+  await expect.poll(() => screen.queryByTitle('Cost so far')?.textContent).toBe('$0.75');
+  server.emit('session-updated', using(0.6, 47));
+  await expect.poll(() => screen.getByTitle('Cost so far').textContent).toBe('$1.00');
+  await screen.findByText(/47\s?%/);
 });
