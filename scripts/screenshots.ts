@@ -56,7 +56,10 @@ const PICTURES: Record<string, Look> = {
   },
   panel: (page) => shownAs(page, 'panel'),
   quiet: (page) => shownAs(page, 'quiet'),
-  inbox: open('/inbox'),
+  inbox: async (page) => {
+    await open('/inbox')(page);
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor(); // the page is loaded when it is first opened
+  },
   'inbox-detail': async (page) => {
     await open('/inbox')(page);
     await page.getByRole('main').getByText('Login form').first().click();
