@@ -27,7 +27,7 @@ export default function BoardLanes({ RequestSlot, handlers }: LanesSlotProps) {
   const gridTemplateColumns = COLUMNS.map((column) => (folded.includes(column) ? '36px' : 'minmax(156px, 1fr)')).join(
     ' ',
   );
-  const gridTemplateRows = `auto auto repeat(${lanes.length}, auto auto) 1fr`;
+  const gridTemplateRows = `auto auto repeat(${lanes.length}, var(--lane-head) auto) 1fr`;
   return (
     <Lanes value={lanes}>
       <div
@@ -60,7 +60,7 @@ function LaneHead({ lane, index }: { lane: Lane; index: number }) {
   const calls = lane.stages['needs-you'].length;
   const running = lane.stages.running.length;
   return (
-    <h3 className={css.head} style={{ gridRow: rowOfHead(index) }}>
+    <h3 className={css.head} style={{ gridRow: `${rowOfHead(index)} / span 2` }}>
       <button type="button" aria-expanded={!isFolded} onClick={() => foldLane(lane.name, !isFolded)}>
         <Icon size={16} aria-hidden />
         <span className={css.name}>{laneName(lane)}</span>
