@@ -62,9 +62,9 @@ it('draws of a long column only what is near the screen, and moves along all of 
 });
 
 it('draws 200 stages as a graph, which is moved, zoomed and opened from, and cuts the columns into lanes', async () => {
-  const { page, origin, errors } = await openCrowd(3);
+  const { page, errors } = await openCrowd(3);
   await page.setViewportSize({ width: 1440, height: 900 });
-  await page.goto(new URL('/?view=graph', origin).href);
+  await page.getByRole('link', { name: 'Graph' }).click();
   const graph = page.getByRole('region', { name: 'Graph of dependencies' });
   const nodes = graph.getByRole('link');
   await expect.poll(() => nodes.count()).toBe(CROWD * 3);
@@ -95,7 +95,9 @@ it('draws 200 stages as a graph, which is moved, zoomed and opened from, and cut
   await node.click();
   await expect.poll(() => new URL(page.url()).pathname).toMatch(/^\/stages\//);
 
-  await page.goto(new URL('/?view=lanes', origin).href);
+  await page.goBack();
+  await page.getByRole('link', { name: 'Groups' }).click();
+  await page.getByRole('button', { name: /^Checkout/ }).waitFor();
   const columns = await Promise.all(COLUMNS.map((name) => page.getByRole('region', { name }).boundingBox()));
   expect(columns.every((box, at) => at === 0 || (box?.x ?? 0) > (columns[at - 1]?.x ?? 0))).toBe(true);
   const head = await page.getByRole('button', { name: /^Checkout/ }).boundingBox();

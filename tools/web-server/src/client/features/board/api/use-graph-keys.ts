@@ -1,7 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import { useLetterKeys } from '../../../ui/shortcuts.ts';
+import type { GraphLayout } from '../model/graph-layout.ts';
 import { nodeAt } from '../model/graph-moves.ts';
-import type { GraphLayout } from '../model/lay-out-graph.ts';
 import { useDocumentKeys } from './use-board-keys.ts';
 import type { GraphZoom } from './use-graph-zoom.ts';
 

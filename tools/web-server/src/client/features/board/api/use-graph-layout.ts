@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useState } from 'react';
-import type { GraphLayout } from '../model/lay-out-graph.ts';
+import type { GraphLayout } from '../model/graph-layout.ts';
 import type { StageGraph } from '../model/stage-graph.ts';
 
 /**

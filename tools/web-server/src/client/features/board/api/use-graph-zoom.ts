@@ -1,6 +1,6 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { useBoardUi } from '../model/board-ui.ts';
-import type { GraphLayout } from '../model/lay-out-graph.ts';
+import type { GraphLayout } from '../model/graph-layout.ts';
 
 const LEAST = 0.2;
 const MOST = 2;

@@ -7,7 +7,7 @@ import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { type CardData, useRowCard, useRowData } from '../api/use-card.ts';
 import { NODE_LINK } from '../api/use-graph-keys.ts';
 import { COLUMN_TITLES } from '../model/columns.ts';
-import { type GraphLayout, NODE, type PlacedEdge } from '../model/lay-out-graph.ts';
+import { type GraphLayout, NODE, type PlacedEdge } from '../model/graph-layout.ts';
 import { relationsReader, relationWords } from '../model/stage-graph.ts';
 import css from './graph.module.css';
 

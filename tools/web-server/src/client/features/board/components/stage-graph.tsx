@@ -10,7 +10,7 @@ import { useGraphZoom } from '../api/use-graph-zoom.ts';
 import { usePan } from '../api/use-pan.ts';
 import { useRowLinks } from '../api/use-row-links.ts';
 import { isFiltering } from '../model/filter.ts';
-import type { GraphLayout } from '../model/lay-out-graph.ts';
+import type { GraphLayout } from '../model/graph-layout.ts';
 import { graphOf, type StageGraph } from '../model/stage-graph.ts';
 import css from './graph.module.css';
 import { GraphCanvas } from './graph-canvas.tsx';

@@ -1,4 +1,4 @@
-import { type GraphLayout, NODE } from './lay-out-graph.ts';
+import { type GraphLayout, NODE } from './graph-layout.ts';
 
 /** Sideways counts this much more than straight ahead. */
 const ASIDE = 3;

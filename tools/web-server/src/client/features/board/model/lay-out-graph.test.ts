@@ -1,8 +1,9 @@
 import { StageId } from '@callboard/contract';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { NODE } from './graph-layout.ts';
 import { nodeAt } from './graph-moves.ts';
-import { layOutGraph, NODE } from './lay-out-graph.ts';
+import { layOutGraph } from './lay-out-graph.ts';
 import type { StageGraph } from './stage-graph.ts';
 
 const id = (n: number) => StageId.parse(`STAGE-${n}`);

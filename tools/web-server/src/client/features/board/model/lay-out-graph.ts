@@ -1,32 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import { Graph, layout } from '@dagrejs/dagre';
+import { type GraphLayout, NODE, type Point } from './graph-layout.ts';
 import type { StageGraph } from './stage-graph.ts';
-
-/** The size of a stage in the graph, in pixels. */
-export const NODE = { width: 208, height: 48 } as const;
-
-interface Point {
-  x: number;
-  y: number;
-}
-
-export interface PlacedEdge {
-  from: string;
-  to: string;
-  /** From the border of the one stage to the border of the other. */
-  points: readonly Point[];
-}
-
-/** Where everything stands, in pixels from the top left corner. */
-export interface GraphLayout {
-  width: number;
-  height: number;
-  /** By stage, in the order in which they are read: its top left corner. */
-  places: Readonly<Record<string, Point>>;
-  edges: readonly PlacedEdge[];
-  /** Where the stages without dependencies begin; null if there are none. */
-  looseTop: number | null;
-}
 
 const GAP = 16;
 /** Between a stage and what waits for it. */
