@@ -121,9 +121,10 @@ const Edges = memo(function Edges({ width, height, edges, shown }: EdgesProps) {
             viewBox="0 0 6 6"
             refX="5"
             refY="3"
-            markerWidth="6"
-            markerHeight="6"
+            markerWidth="8"
+            markerHeight="8"
             orient="auto"
+            markerUnits="userSpaceOnUse"
           >
             <path d="M0 0 6 3 0 6Z" data-kind={kind} />
           </marker>
