@@ -9,6 +9,7 @@ import { DOT } from '../e2e/support/open-stage.ts';
 import { claudePidOf } from '../e2e/support/processes.ts';
 import { apiOf, makeScene, type Scene } from '../e2e/support/scene.ts';
 import { finishingPictures } from './finishing-pictures.ts';
+import { movingInPictures } from './moving-in-pictures.ts';
 import { pullRequestPictures } from './pull-request-pictures.ts';
 import { workspacePictures } from './workspace-pictures.ts';
 
@@ -127,7 +128,7 @@ const PICTURES: Record<string, Look> = {
       .waitFor();
   },
   ...Object.fromEntries(
-    Object.entries({ ...finishingPictures, ...pullRequestPictures, ...workspacePictures }).map(
+    Object.entries({ ...finishingPictures, ...pullRequestPictures, ...workspacePictures, ...movingInPictures }).map(
       ([name, look]): [string, Look] => [
         name,
         (page, { review }) =>

@@ -52,7 +52,11 @@ export const ModelBody = z.strictObject({
   effort: Effort.optional(),
 });
 /** An absolute path, or one relative to the repository. */
-export const ImportBody = z.strictObject({ path: z.string().trim().min(1) });
+export const ImportBody = z.strictObject({
+  path: z.string().trim().min(1),
+  /** Follows the folder from then on: the project's `stageFolders` gets it. */
+  watch: z.boolean().optional(),
+});
 const ImportReply = z.object({
   stages: z.array(StageView),
   created: z.int(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { GitSettings, NOTHING_TO_AGREE } from './git-settings.ts';
-import { ProjectId } from './ids.ts';
+import { ProjectId, StageId } from './ids.ts';
 import { ProjectFile, WorkspacePatch, workspaceSettings } from './project-settings.ts';
 import { SandboxHost, SandboxSocket } from './sandbox.ts';
 import { NOTHING_TO_TRUST, ProjectTrust } from './trust.ts';
@@ -23,9 +23,25 @@ export const ProjectSettings = z.object({
   sandboxHosts: z.array(z.string()).default([]),
   /** Unix sockets that commands in the sandbox may connect to. */
   sandboxSockets: z.array(z.string()).default([]),
+  /** Folders of Markdown files, absolute or relative to the repository, whose stages follow the files. */
+  stageFolders: z.array(z.string()).default([]),
   ...workspaceSettings,
 });
 export type ProjectSettings = z.infer<typeof ProjectSettings>;
+
+/** A folder whose Markdown files are watched, as it was when it was last read. */
+export const StageFolder = z.object({
+  /** As the settings name it. */
+  path: z.string(),
+  at: z.iso.datetime(),
+  /** What cannot be used, with file and cause; the stages of these files stay as they are. */
+  problems: z.array(z.string()),
+  /** Files that are gone; their stages stay. */
+  removed: z.array(z.string()),
+  /** Started stages whose file says something else by now: they keep what they began with. */
+  kept: z.array(StageId),
+});
+export type StageFolder = z.infer<typeof StageFolder>;
 
 /** A git repository on the orchestrator's machine. */
 export const Project = z.object({
@@ -41,6 +57,8 @@ export const Project = z.object({
   trust: ProjectTrust.default(NOTHING_TO_TRUST),
   /** What `callboard.yaml` in its current commit says; null: there is none. It wins over the settings. */
   file: ProjectFile.nullable().default(null),
+  /** The folders in `stageFolders`, once they were read. */
+  stageFolders: z.array(StageFolder).default([]),
 });
 export type Project = z.infer<typeof Project>;
 
@@ -66,6 +84,7 @@ const SettingsPatch = z.strictObject({
   submodules: z.boolean().optional(),
   sessionMessages: z.boolean().optional(),
   sandbox: z.boolean().optional(),
+  stageFolders: z.array(z.string().trim().min(1).max(1_000)).max(10).optional(),
   sandboxAutoAllow: z.boolean().optional(),
   sandboxHosts: z.array(SandboxHost).max(200).optional(),
   sandboxSockets: z.array(SandboxSocket).max(50).optional(),

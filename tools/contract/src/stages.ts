@@ -130,6 +130,8 @@ export const Stage = z.object({
   finish: FinishWay.nullable().default(null),
   /** The absolute path of the file it was imported from; null if it was created here. */
   source: z.string().nullable().default(null),
+  /** A sign of that file as it was last taken over; null: an older Callboard imported it. */
+  sourceSign: z.string().nullable().default(null),
   /** The issue of a code host that it was made of. */
   issue: StageIssue.nullable().default(null),
   /** Set if the stage continues a conversation that was begun in a terminal. */

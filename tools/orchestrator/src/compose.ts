@@ -56,10 +56,11 @@ import { startChangeCounts } from './sessions/watch/change-counts.ts';
 import { startIdleWatch } from './sessions/watch/idle-watch.ts';
 import { startSilenceWatch } from './sessions/watch/silence-watch.ts';
 import { capabilitiesOf } from './stages/capabilities.ts';
-import { createStageImports } from './stages/import-stages.ts';
+import { createStageImports, type StageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
 import { createStageRemoval } from './stages/remove-stage.ts';
 import { createStages } from './stages/stages.ts';
+import { startStageFolders } from './stages/watch-stage-folders.ts';
 import { createWorktreeFiles } from './stages/worktree-files.ts';
 import type { Trash } from './trash/trash.ts';
 import { VERSION } from './version.ts';
@@ -144,7 +145,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     deltas.listen(gateway.onTextDelta);
     nows.listen(gateway.onSessionNow);
     await storage.lock.setPort(gateway.port);
-    const automated = { ...storage, ...repositories, ...running, ...programs };
+    const automated = { ...storage, ...repositories, ...running, ...programs, imports: services.imports };
     const { scheduler, endAllIdle } = await startAutomation(context, automated);
     reactToChanges(context, { machine, store, sessions: running.sessions, scheduler, gateway });
     return {
@@ -264,7 +265,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
 /** The work that Callboard does unasked. */
 async function startAutomation(
   { config, log, edges, limits, life }: StartContext,
-  parts: Storage & Repositories & RunningSessions & ReturnType<typeof watchPrograms>,
+  parts: Storage & Repositories & RunningSessions & ReturnType<typeof watchPrograms> & { imports: StageImports },
 ) {
   const { store, disk, worktrees, sessions, lowPriorityWork, login, onDiff } = parts;
   const scheduler = startScheduler({
@@ -281,5 +282,6 @@ async function startAutomation(
     silenceMs: config.attentionAfterMinutes * 60_000,
   });
   life.onStop('silence watch', silenceWatch.stop);
+  life.onStop('stage folders', startStageFolders({ store, log, imports: parts.imports, home: homeOf(parts.env) }));
   return { scheduler, endAllIdle: idleWatch.endAllIdle };
 }

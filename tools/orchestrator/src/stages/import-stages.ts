@@ -1,19 +1,29 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { type NamedPipeline, type Project, type ProjectId, type Stage, StageId } from '@callboard/contract';
+import { resolve } from 'node:path';
+import {
+  type NamedPipeline,
+  type Project,
+  type ProjectId,
+  type Stage,
+  type StageFolder,
+  StageId,
+} from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { expandHome } from '../lib/expand-home.ts';
 import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type PipelineSource, requirePipeline } from './find-pipeline.ts';
-import { parseStageFile, type StageFile } from './stage-file.ts';
+import { importFailed, parseStageFiles, readStageFiles } from './read-stage-files.ts';
+import type { StageFile } from './stage-file.ts';
 
 /** Unknown keys in a file's frontmatter. */
 interface IgnoredKeys {
   file: string;
   keys: string[];
 }
+
+/** What a pass over a watched folder found. */
+export type FolderNews = Pick<StageFolder, 'problems' | 'removed' | 'kept'>;
 
 /** Imports stages from Markdown files, one stage each. */
 export interface StageImports {
@@ -26,6 +36,12 @@ export interface StageImports {
     projectId: ProjectId,
     path: string,
   ): Promise<{ ids: StageId[]; created: number; updated: number; ignored: IgnoredKeys[] }>;
+  /**
+   * Takes over what has changed in a folder since it was last taken over, and nothing else: what somebody wrote here stays until
+   * the file itself changes. A broken file changes nothing, and neither do files that do not fit together.
+   * @throws Rejection `unknown_project`; a system error
+   */
+  follow(projectId: ProjectId, path: string): Promise<FolderNews>;
 }
 
 interface ImportParts {
@@ -37,6 +53,18 @@ interface ImportParts {
 }
 
 export function createStageImports({ store, worktrees, home, settingsOf }: ImportParts): StageImports {
+  /** Stores the changed files. All of them must fit together, also those that have not changed. */
+  async function takeOver(project: Project, files: readonly StageFile[], changed: readonly StageFile[]): Promise<void> {
+    if (changed.length === 0) return;
+    await requireStartPoints({ store, worktrees }, project, changed);
+    const pipelines = await pipelinesNamedIn(changed, () => settingsOf(project.id));
+    await store.transact(async (tx) => {
+      const known = new Map((await tx.stages.list()).map((stage) => [stage.id, stage]));
+      requireSound(project, files, known);
+      for (const file of changed) await save(tx, project, { file, pipeline: pipelines.get(file) }, known.get(file.id));
+    });
+  }
+
   return {
     async run(projectId, path) {
       const project = await requireProject(store.read, projectId);
@@ -55,7 +83,49 @@ export function createStageImports({ store, worktrees, home, settingsOf }: Impor
         return { ids: files.map(({ id }) => id), created, updated: files.length - created, ignored };
       });
     },
+
+    async follow(projectId, path) {
+      const project = await requireProject(store.read, projectId);
+      const folder = resolve(project.path, expandHome(path, home));
+      const news: FolderNews = { problems: [], removed: [], kept: [] };
+      const stages = (await store.read.stages.list()).filter((stage) => stage.projectId === projectId);
+      try {
+        const found = await parseStageFiles(folder);
+        news.problems.push(...found.problems);
+        const there = new Set([...found.stages.map((file) => file.path), ...found.broken]);
+        for (const { source } of stages)
+          if (source?.startsWith(`${folder}/`) && !there.has(source)) news.removed.push(source);
+        const signs = new Map(stages.map(({ id, sourceSign }) => [id, sourceSign]));
+        news.kept.push(...(await keptOf(store, found.stages)));
+        const changed = found.stages.filter(({ id, sign }) => signs.get(id) !== sign).map(withoutConsent);
+        await takeOver(project, found.stages, changed);
+      } catch (error) {
+        if (!(error instanceof Rejection)) throw error;
+        news.problems.push(...error.message.split('\n').slice(1));
+      }
+      return news;
+    },
   };
+}
+
+/**
+ * Nobody looks when a watched file changes, for example because somebody else's commits were fetched. So what lets Claude begin, act
+ * or finish unasked is taken from a file only when a person imports it.
+ */
+const withoutConsent = (file: StageFile): StageFile => ({
+  ...file,
+  ...{ autoStart: undefined, permissionMode: undefined, finish: undefined, pipeline: undefined },
+});
+
+/** Returns the started stages whose file no longer says what they began with. */
+async function keptOf(store: Store, files: readonly StageFile[]): Promise<StageId[]> {
+  const kept: StageId[] = [];
+  for (const { id, title, prompt } of files) {
+    const stage = await store.read.stages.find(id);
+    if (stage === null || (stage.title === title && stage.prompt === prompt)) continue;
+    if (stage.completedAt === null && (await store.read.sessions.find(id)) !== null) kept.push(id);
+  }
+  return kept;
 }
 
 /** Checks what git must accept, except for stages that have been started: those keep their branch. */
@@ -74,7 +144,7 @@ async function requireStartPoints(
     const twin = files.find((other) => branch !== null && other.branch === branch && other.id !== id);
     if (twin !== undefined) problems.push(`${path}: its branch ${branch} is also that of ${twin.path}`);
   }
-  if (problems.length > 0) throw failed(problems);
+  if (problems.length > 0) throw importFailed(problems);
 }
 
 /** Returns the pipelines that the files name. */
@@ -95,40 +165,9 @@ async function pipelinesNamedIn(
       problems.push(`${file.path}: pipeline: ${error.message}`);
     }
   }
-  if (problems.length > 0) throw failed(problems);
+  if (problems.length > 0) throw importFailed(problems);
   return found;
 }
-
-async function readStageFiles(path: string): Promise<StageFile[]> {
-  const problems: string[] = [];
-  const stages: StageFile[] = [];
-  for (const file of await markdownFiles(path)) {
-    const parsed = parseStageFile(file, await readFile(file, 'utf8'));
-    if (parsed === null) continue;
-    if ('problem' in parsed) problems.push(parsed.problem);
-    else stages.push(parsed.stage);
-  }
-  if (problems.length > 0) throw failed(problems);
-  if (stages.length === 0) {
-    throw failed([
-      `There is no stage in ${path}. A stage is a Markdown file that begins with its id and title between two "---" lines.`,
-    ]);
-  }
-  return stages;
-}
-
-async function markdownFiles(path: string): Promise<string[]> {
-  const info = await stat(path).catch(() => null);
-  if (info === null) throw failed([`There is no file or folder ${path}.`]);
-  if (info.isFile()) return [path];
-  const names = await readdir(path, { recursive: true, withFileTypes: true });
-  return names
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
-}
-
-const failed = (problems: string[]) => new Rejection('import_failed', `Nothing was imported.\n${problems.join('\n')}`);
 
 function requireSound(project: Project, files: readonly StageFile[], known: ReadonlyMap<string, Stage>): void {
   const byId = new Map<string, StageFile>();
@@ -150,9 +189,9 @@ function requireSound(project: Project, files: readonly StageFile[], known: Read
     if (missing.length > 0)
       problems.push(`${file.path}: depends on ${missing.join(', ')}, which is neither in this folder nor on the board`);
   }
-  if (problems.length > 0) throw failed(problems);
+  if (problems.length > 0) throw importFailed(problems);
   const cycle = findCycle(files, known);
-  if (cycle !== null) throw failed([`These stages depend on each other in a circle: ${cycle.join(' -> ')}`]);
+  if (cycle !== null) throw importFailed([`These stages depend on each other in a circle: ${cycle.join(' -> ')}`]);
 }
 
 function findCycle(files: readonly StageFile[], known: ReadonlyMap<string, Stage>): string[] | null {
@@ -198,6 +237,7 @@ async function save(
     autoStart: file.autoStart ?? before?.autoStart ?? false,
     pipeline: pipeline?.phases ?? before?.pipeline ?? [],
     source: file.path,
+    sourceSign: file.sign,
     updatedAt: tx.now,
   };
   if (before === undefined) {
@@ -226,7 +266,7 @@ async function save(
   }
   const wasStarted = (await tx.sessions.find(before.id)) !== null;
   const completedAt = before.completedAt ?? (file.isDone ? tx.now : null);
-  const stage = wasStarted ? { ...before, completedAt } : { ...before, ...fields, completedAt };
+  const stage = wasStarted ? { ...before, sourceSign: file.sign, completedAt } : { ...before, ...fields, completedAt };
   await tx.stages.update(stage);
   await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage } });
   return false;

@@ -27,6 +27,8 @@ export interface Projects {
   folders(path?: string): Promise<FolderList>;
   /** Changes the name or the settings. @throws Rejection `unknown_project` */
   update(id: ProjectId, patch: ProjectPatch): Promise<Project>;
+  /** Adds a folder to those whose stages follow their files. @throws Rejection `unknown_project` */
+  watchFolder(id: ProjectId, path: string): Promise<void>;
   /** Takes it off the board. @throws Rejection `unknown_project`; `project_in_use` if it has stages */
   remove(id: ProjectId): Promise<Project>;
 }
@@ -60,6 +62,7 @@ export function createProjects({ store, worktrees, ...places }: ProjectsParts): 
             gitSettings: NOTHING_TO_AGREE,
             trust: NOTHING_TO_TRUST,
             file: null,
+            stageFolders: [],
           }),
           created: true,
         };
@@ -74,6 +77,13 @@ export function createProjects({ store, worktrees, ...places }: ProjectsParts): 
         const project = await requireProject(tx, id);
         const settings = ProjectSettings.parse({ ...project.settings, ...defined(patch.settings) });
         return save(tx, { ...project, name: patch.name ?? project.name, settings });
+      }),
+    watchFolder: (id, path) =>
+      store.transact(async (tx) => {
+        const project = await requireProject(tx, id);
+        const { settings } = project;
+        if (settings.stageFolders.includes(path)) return;
+        await save(tx, { ...project, settings: { ...settings, stageFolders: [...settings.stageFolders, path] } });
       }),
     remove: (id) =>
       store.transact(async (tx) => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { NewStage, StageId } from '@callboard/contract';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { z } from 'zod';
@@ -67,6 +68,8 @@ export interface StageFile {
   pipeline: string | undefined;
   /** Unknown keys in its frontmatter. */
   unknownKeys: string[];
+  /** Changes with the file's content. */
+  sign: string;
 }
 
 /** Frontmatter between `---` lines, then the body. Markdown without frontmatter is not a stage. */
@@ -97,6 +100,7 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
       permissionMode: permission_mode,
       ...{ model, effort, base, branch, group, finish, pipeline },
       autoStart: auto_start,
+      sign: createHash('sha256').update(content).digest('hex').slice(0, 16),
       unknownKeys: Object.keys(parsed.data).filter((key) => !(key in Frontmatter.shape)),
     },
   };

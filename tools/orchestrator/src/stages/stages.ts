@@ -214,6 +214,7 @@ const newStage = (wanted: NewStage, id: StageId, now: string, chosen: ChosenPipe
   pipeline: chosen.pipeline ?? [],
   finish: chosen.finish ?? null,
   source: null,
+  sourceSign: null,
   issue: null,
   adopted: null,
   origin: null,

@@ -58,8 +58,9 @@ export function projectCommands(parts: ProjectParts): Pick<CommandHandlers, Proj
       project: await trust.agree(projectId, hash, actor.name),
     }),
     agree_rules: async ({ projectId, rules }) => ({ project: await trust.agreeToRules(projectId, rules) }),
-    import_stages: async ({ projectId, path }) => {
+    import_stages: async ({ projectId, path, watch = false }) => {
       const { ids, ...done } = await imports.run(projectId, path);
+      if (watch) await projects.watchFolder(projectId, path);
       const cards = new Map((await views.board()).stages.map((stage) => [stage.id, stage]));
       return { stages: ids.flatMap((id) => cards.get(id) ?? []), ...done };
     },

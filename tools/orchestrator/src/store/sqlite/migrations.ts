@@ -193,6 +193,8 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create index side_runs_by_stage on side_runs(stage_id)`,
     ],
   },
+  // What was found in the folders whose stages follow their files.
+  { id: 20, statements: [`alter table projects add column stage_folders text`] },
 ];
 
 /**

@@ -18,6 +18,8 @@ interface ProjectsColumns {
   trust: string | null;
   /** A `ProjectFile`; null if the repository has none. */
   file: string | null;
+  /** The list of `StageFolder`; null before the first one. */
+  stage_folders: string | null;
 }
 
 interface AgreedColumns {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { useSessionUi } from '../features/session/model/session-ui.ts';
 import { openPage } from '../test/open-page.tsx';
+import { problem } from '../test/page-server.ts';
 import { board, session, stage } from '../test/samples.ts';
 
 beforeEach(() => localStorage.clear());
@@ -146,4 +147,38 @@ it('says what to do where the host cannot be asked', async () => {
   server.answer({ get_issues: () => ({ ...REPOSITORY, issues: [], problem: null }) });
   await user.click(dialog.getByRole('button', { name: 'Check again' }));
   await dialog.findByText('No open issues in github.com/acme/shop.');
+});
+
+it('watches a folder from its import on, and says what is wrong there', async () => {
+  const found = {
+    path: 'docs/stages',
+    at,
+    problems: ['a.md: title is missing'],
+    removed: ['/code/b.md'],
+    kept: [own.id],
+  };
+  const settings = { stageFolders: ['docs/stages'] };
+  const watching = sampleProject({ id: own.projectId, settings, stageFolders: [found] });
+  const { user, server } = openPage('/', { ...view(), projects: [watching] });
+  server.answer({
+    get_trust: () => problem('internal', 'not asked here'),
+    import_stages: () => ({ created: 1, updated: 0, stages: [], ignored: [] }),
+    update_project: () => ({ project: watching }),
+  });
+  await screen.findByRole('heading', { name: 'Board' });
+  act(() => useBoardUi.getState().open({ kind: 'project', projectId: own.projectId }));
+  const dialog = within(await screen.findByRole('dialog'));
+  await user.click(await dialog.findByRole('tab', { name: 'Import stages' }));
+  const folders = within(await dialog.findByRole('region', { name: 'Watched folders' }));
+  folders.getByText('a.md: title is missing');
+  folders.getByText('/code/b.md');
+  folders.getByRole('link', { name: own.id });
+  await user.type(dialog.getByRole('textbox', { name: /Folder or file/ }), 'more');
+  await user.click(dialog.getByRole('checkbox', { name: 'Watch this folder' }));
+  await user.click(dialog.getByRole('button', { name: 'Import' }));
+  await dialog.findByText(/1 stage created/);
+  await user.click(folders.getByRole('button', { name: 'Stop watching docs/stages' }));
+  const sent = (command: string) => server.received.find((one) => one.command === command)?.input;
+  expect(sent('import_stages')).toMatchObject({ path: 'more', watch: true });
+  await expect.poll(() => sent('update_project')).toMatchObject({ settings: { stageFolders: [] } });
 });

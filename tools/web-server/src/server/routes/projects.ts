@@ -37,7 +37,7 @@ export const projectRelays = {
   import_stages: {
     summary: 'Import stages from the Markdown files of a folder',
     description:
-      '`path` is absolute, begins with `~`, or is relative to the repository. Imports all files, or none if one of them is invalid. A stage that was imported before is updated. `ignored` lists frontmatter keys that have no meaning here.',
+      '`path` is absolute, begins with `~`, or is relative to the repository. Imports all files, or none if one of them is invalid. A stage that was imported before is updated. With `watch`, the folder is followed from then on; `stageFolders` of the project says what was found in it. `ignored` lists frontmatter keys that have no meaning here.',
     problems: ['unknown_project', 'import_failed', 'unknown_dependency'],
   },
   suggest_project_files: {

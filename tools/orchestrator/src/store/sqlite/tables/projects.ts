@@ -19,6 +19,7 @@ const toProject = (row: Row): Project =>
     gitSettings: gitSettingsOf(agreementOf(row)?.pending ?? []),
     ...(row.trust !== null && { trust: JSON.parse(row.trust) }),
     file: row.file === null ? null : JSON.parse(row.file),
+    ...(row.stage_folders !== null && { stageFolders: JSON.parse(row.stage_folders) }),
   });
 
 const agreementOf = ({ git }: Row): GitAgreement | null => (git === null ? null : GitAgreement.parse(JSON.parse(git)));
@@ -45,10 +46,11 @@ export function projectsTable(db: Database): ProjectsTable {
       const settings = JSON.stringify(project.settings);
       const trust = JSON.stringify(project.trust);
       const file = project.file === null ? null : JSON.stringify(project.file);
+      const kept = { name, path, settings, trust, file, stage_folders: JSON.stringify(project.stageFolders) };
       await db
         .insertInto('projects')
-        .values({ id, name, path, settings, created_at: createdAt, trust, file })
-        .onConflict((conflict) => conflict.column('id').doUpdateSet({ name, path, settings, trust, file }))
+        .values({ id, created_at: createdAt, ...kept })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet(kept))
         .execute();
     },
     async gitAgreement(id: ProjectId): Promise<GitAgreement | null> {

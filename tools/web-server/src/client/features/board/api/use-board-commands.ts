@@ -62,7 +62,7 @@ export const useRemoveProject = (name: string, done: () => void) =>
 
 export const useImportStages = (projectId: ProjectId) =>
   useCommand({
-    run: (path: string) => client.command('import_stages', { projectId, path }),
+    run: (order: { path: string; watch: boolean }) => client.command('import_stages', { projectId, ...order }),
   });
 
 export const useStartNew = () =>

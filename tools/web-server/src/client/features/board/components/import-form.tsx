@@ -1,5 +1,5 @@
 import type { CommandReply, ProjectId } from '@callboard/contract';
-import { Button, TextInput } from '@mantine/core';
+import { Button, Checkbox, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { errorText } from '../../../lib/api-client.ts';
 import { count } from '../../../lib/format.ts';
@@ -8,16 +8,18 @@ import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useImportStages } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './forms.module.css';
+import { WatchedFolders } from './watched-folders.tsx';
 
 /** Imports stages from a folder of Markdown files: all of them, or none if one is invalid. */
 export function ImportForm({ projectId }: { projectId: ProjectId }) {
   const [path, setPath] = useState('');
+  const [watch, setWatch] = useState(false);
   const closeForm = useBoardUi((ui) => ui.closeForm);
   const open = useBoardUi((ui) => ui.open);
   const run = useImportStages(projectId);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (path.trim() !== '') run.mutate(path.trim());
+    if (path.trim() !== '') run.mutate({ path: path.trim(), watch });
   };
   return (
     <form className={css.form} onSubmit={submit} noValidate>
@@ -38,6 +40,12 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
         styles={{ input: { fontFamily: 'var(--font-code)' } }}
         required
       />
+      <Checkbox
+        label="Watch this folder"
+        description="Changed files update their stages, new files make stages. Modes, pipelines and what starts or finishes by itself are taken over only when you import. A started stage keeps its prompt."
+        checked={watch}
+        onChange={(event) => setWatch(event.currentTarget.checked)}
+      />
       {run.isError && <ImportProblems text={errorText(run.error)} />}
       {run.isSuccess && (
         <div role="status">
@@ -47,6 +55,7 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
           </Note>
         </div>
       )}
+      <WatchedFolders projectId={projectId} />
       <div className={css.end}>
         <Button variant="default" onClick={closeForm}>
           Close
