@@ -64,12 +64,20 @@ async function gh(): Promise<void> {
   const [group, verb, what] = args;
   if (group === 'issue' && verb === 'list') return say(issuesWith(option('--search'), option('--label')).map(ghIssue));
   if (group === 'issue' && verb === 'view') return say(ghIssue(requireIssue(what)));
+  if (group === 'repo' && verb === 'view') {
+    const [login, name] = state.parent?.split('/') ?? [];
+    return say({ isFork: state.parent !== null, parent: state.parent === null ? null : { name, owner: { login } } });
+  }
+  if (group === 'pr' && state.parent !== null && !option('--repo').endsWith(`/${state.parent}`))
+    fail(`the pull requests are in ${state.parent}`);
   if (group === 'pr' && verb === 'list')
     return say(state.requests.filter(({ branch }) => branch === option('--head')).map(ghRequest));
   if (group === 'pr' && verb === 'view') return say(ghRequest(requireNumber(what)));
   if (group === 'pr' && verb === 'create') {
     const [title, body] = [option('--title'), option('--body')];
-    const wanted = { title, body, branch: option('--head'), base: option('--base'), draft: args.includes('--draft') };
+    const head = option('--head').split(':');
+    if ((head.length === 2) !== (state.parent !== null)) fail(`Head ref must be a branch: ${head.join(':')}`);
+    const wanted = { title, body, branch: head.at(-1) ?? '', base: option('--base'), draft: args.includes('--draft') };
     const { number } = await create(wanted);
     return void process.stdout.write(`https://github.com/acme/shop/pull/${number}\n`);
   }
@@ -99,14 +107,15 @@ const CONCLUSIONS = { success: 'SUCCESS', failure: 'FAILURE', pending: '' } as c
 
 const ghRequest = (request: ScriptedRequest): object => ({
   number: request.number,
-  url: `https://github.com/acme/shop/pull/${request.number}`,
+  url: `https://github.com/${state.parent ?? 'acme/shop'}/pull/${request.number}`,
   title: request.title,
   state: request.state.toUpperCase(),
   isDraft: request.draft,
   baseRefName: request.base,
   headRefName: request.branch,
   headRefOid: headOf(request),
-  isCrossRepository: false,
+  isCrossRepository: state.parent !== null,
+  headRepositoryOwner: { login: state.parent === null ? 'acme' : 'ada' },
   mergeCommit: request.mergeCommit === null ? null : { oid: request.mergeCommit },
   mergeable: request.conflicts ? 'CONFLICTING' : 'MERGEABLE',
   statusCheckRollup: request.checks.map(({ name, outcome, job }) => ({

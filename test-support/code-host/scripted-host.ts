@@ -31,7 +31,8 @@ export async function createScriptedHost(folder: string): Promise<ScriptedHost> 
     await chmod(join(bin, program), 0o755);
   }
   const start: HostState = {
-    ...{ remote, isLoggedIn: true, failure: null, holdAfterCreate: null, requests: [], logs: {}, issues: [] },
+    ...{ remote, isLoggedIn: true, failure: null, holdAfterCreate: null, parent: null },
+    ...{ requests: [], logs: {}, issues: [] },
   };
   writeState(folder, start);
   await writeFile(join(folder, 'calls.jsonl'), '');

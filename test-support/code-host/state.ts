@@ -33,6 +33,8 @@ export interface HostState {
   failure: { when: string; stderr: string; exitCode: number } | null;
   /** A file whose existence lets a creating call go on, after the request was made. */
   holdAfterCreate: string | null;
+  /** `owner/name` of the repository that the remote is a fork of; null if it is none. */
+  parent: string | null;
   requests: ScriptedRequest[];
   logs: Record<string, string>;
   issues: ScriptedIssue[];

@@ -119,6 +119,8 @@ export const PullRequestPlan = z.object({
   remote: z.string().nullable(),
   /** "github.com/acme/shop"; null if the remote is on no code host. */
   repository: z.string().nullable(),
+  /** The repository that it goes into if `repository` is a fork: "github.com/acme/shop". Null: the same one. */
+  parent: z.string().nullable().default(null),
   host: CodeHostKind.nullable(),
   /** How many commits the base lacks, and how many of them the remote's branch lacks. */
   commits: z.int().nonnegative(),

@@ -3,6 +3,7 @@ import type { MessageQueue } from '../messages/message-queue.ts';
 import type { StageSettings } from '../project-settings/project-settings.ts';
 import { finishStages } from '../pull-requests/finish-stages.ts';
 import { createHostIssues, type HostIssues } from '../pull-requests/host-issues.ts';
+import { createParentLookup } from '../pull-requests/hosts/find-parent.ts';
 import { type PullRequests, startPullRequests } from '../pull-requests/pull-requests.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import type { StageCompletion } from '../stages/complete-stage.ts';
@@ -38,6 +39,7 @@ export async function composePullRequests(context: StartContext, parts: PullRequ
   const { store, worktrees, env, messages, completion, receipts, stageSettings } = parts;
   const pullRequests = await startPullRequests({
     ...{ store, worktrees, env, log, edges, hasProcessWith, usualMs: limits.pullRequestMs },
+    findParent: createParentLookup(env),
     receiptOf: async (stageId) => (await receipts.of(stageId)).markdown,
     baseOf: async (stageId) => (await stageSettings.ofStage(stageId)).settings.base,
     send: (stageId, message, actor) => messages.send(stageId, { message, mode: 'append' }, actor),

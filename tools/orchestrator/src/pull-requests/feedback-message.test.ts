@@ -24,7 +24,7 @@ it('names files and lines, quotes what others wrote, and keeps the ends of logs'
 it('says how a conflict is resolved in the worktree, and that a log cannot be read', () => {
   const message = feedbackMessage(pullRequest, {
     ...nothing,
-    conflictWith: 'origin',
+    conflictWith: { remote: 'origin' },
     checks: [{ name: 'other', url: null, log: null }],
   });
   expect(message).toContain('Fetch origin, merge origin/main into the current branch, here in your worktree');

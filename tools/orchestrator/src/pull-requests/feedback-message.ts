@@ -6,8 +6,8 @@ import type { CheckLog } from './hosts/code-host.ts';
 export interface ChosenFeedback {
   checks: readonly CheckLog[];
   comments: readonly HostComment[];
-  /** The remote whose base conflicts; null if none does, or nobody asked. */
-  conflictWith: string | null;
+  /** Where the base is that it conflicts with: a remote, or an address; null if it does not, or nobody asked. */
+  conflictWith: { remote: string } | { address: string } | null;
 }
 
 const LONGEST_LOG = 8_000;
@@ -35,8 +35,13 @@ export function feedbackMessage(
   return [head, ...bounded(parts), tail].join('\n\n');
 }
 
-const conflictText = (remote: string, base: string): string =>
-  `It conflicts with ${base}. Fetch ${remote}, merge ${remote}/${base} into the current branch, here in your worktree, and resolve the conflicts so that both sides keep their meaning. Check that everything still works, and commit the merge.`;
+function conflictText(where: NonNullable<ChosenFeedback['conflictWith']>, base: string): string {
+  const merge =
+    'remote' in where
+      ? `Fetch ${where.remote}, merge ${where.remote}/${base}`
+      : `Fetch ${base} of ${where.address} (the branch is in a fork of it), merge FETCH_HEAD`;
+  return `It conflicts with ${base}. ${merge} into the current branch, here in your worktree, and resolve the conflicts so that both sides keep their meaning. Check that everything still works, and commit the merge.`;
+}
 
 function checkText({ name, url, log }: CheckLog): string {
   const where = url === null ? '' : ` (${url})`;

@@ -1,6 +1,7 @@
 import type { CodeHostKind, Project } from '@callboard/contract';
 import { run } from '../lib/processes/processes.ts';
 import type { CodeHost } from './hosts/code-host.ts';
+import type { FindParent } from './hosts/find-parent.ts';
 import { createGitHub } from './hosts/github.ts';
 import { createGitLab } from './hosts/gitlab.ts';
 import type { ProgramParts } from './hosts/run-program.ts';
@@ -12,6 +13,9 @@ export interface FindHostParts {
   env: Readonly<Record<string, string>>;
   /** Whether the repository has settings of git that nobody agreed to. */
   hasPendingSettings: (project: Project) => Promise<boolean>;
+  findParent: FindParent;
+  /** The page of the stage's open pull request, which stays where it is; null if there is none. */
+  openedAt: string | null;
 }
 
 /** Where a repository's pull requests are; `host` is null if no program can be used, and `refusal` says why. */
@@ -20,6 +24,8 @@ export interface FoundHost {
   kind: CodeHostKind | null;
   host: CodeHost | null;
   refusal: Refusal | null;
+  /** The repository that the pull request goes into if the remote is a fork of it. */
+  parent: RemoteAddress | null;
 }
 
 /** With an address, the programs need no folder of a repository, so they find nothing there to run. */
@@ -41,9 +47,40 @@ export async function findCodeHost(
   if (found === null) {
     const message = `${address.host} is not a code host that gh or glab is logged in to on this machine. Log in there, or open the pull request by hand.`;
     const command = `gh auth login --hostname ${address.host}`;
-    return { address, kind: null, host: null, refusal: new Refusal('no_code_host', message, { command }) };
+    return {
+      address,
+      kind: null,
+      host: null,
+      parent: null,
+      refusal: new Refusal('no_code_host', message, { command }),
+    };
   }
-  return { address, kind: found.kind, host: found, refusal: await refusalBy(found, signal) };
+  const here = { address, kind: found.kind, host: found, parent: null };
+  const refusal = await refusalBy(found, signal);
+  if (refusal !== null || found.kind !== 'github' || isIn(address, parts.openedAt)) return { ...here, refusal };
+  return inParent(parts, { ...here, refusal }, address, signal);
+}
+
+const isIn = ({ host, path }: RemoteAddress, url: string | null): boolean =>
+  url?.toLowerCase().startsWith(`https://${host}/${path}/`.toLowerCase()) === true;
+
+/** The pull requests of a fork are in its parent. */
+async function inParent(
+  { env, findParent }: FindHostParts,
+  here: FoundHost,
+  address: RemoteAddress,
+  signal: AbortSignal,
+): Promise<FoundHost> {
+  try {
+    const parent = await findParent(address, signal);
+    if (parent === null) return here;
+    const { path, forkOwner } = parent;
+    const base = { ...address, path };
+    return { ...here, host: createGitHub({ env, address: base, folder: NOWHERE, forkOwner }), parent: base };
+  } catch (error) {
+    if (error instanceof Refusal) return { ...here, refusal: error }; // it may be a fork: then it would go to the wrong place
+    throw error;
+  }
 }
 
 const create = ({ env }: FindHostParts, kind: CodeHostKind, address: ProgramParts['address']): CodeHost =>
@@ -93,7 +130,7 @@ async function inFolder(
   urls: readonly string[],
   signal: AbortSignal,
 ): Promise<FoundHost> {
-  const none = { address: null, kind: null, host: null };
+  const none = { address: null, kind: null, host: null, parent: null };
   const what = urls[0] ?? 'The remote';
   if (await parts.hasPendingSettings(project)) {
     const message = `${what} names no code host, and the repository has settings of git that nobody agreed to. Agree to them on the project’s page first.`;
@@ -103,7 +140,7 @@ async function inFolder(
     const host = CREATE[kind]({ env: parts.env, address: null, folder: project.path });
     const refusal = await refusalBy(host, signal);
     if (refusal?.code === 'no_code_host') continue;
-    return { address: null, kind, host, refusal };
+    return { ...none, kind, host, refusal };
   }
   const message = `${what} names no code host, and neither gh nor glab is installed on this machine.`;
   return { ...none, refusal: new Refusal('no_code_host', message) };

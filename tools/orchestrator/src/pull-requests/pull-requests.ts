@@ -9,10 +9,10 @@ import type {
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
-import { feedbackMessage } from './feedback-message.ts';
+import { type ChosenFeedback, feedbackMessage } from './feedback-message.ts';
 import { requirePullRequest } from './look-at-pull-request.ts';
 import { continuePullRequest, type OpenParts, type Orderer, openPullRequest } from './open-pull-request.ts';
-import { locateStage, planOf, requireHost } from './stage-host.ts';
+import { locateStage, planOf, requireHost, type StageOnHost } from './stage-host.ts';
 import { type WatchParts, watchPullRequests } from './watch-pull-requests.ts';
 
 export interface PullRequestsParts extends OpenParts, Omit<WatchParts, keyof OpenParts> {
@@ -85,7 +85,7 @@ export async function startPullRequests(parts: PullRequestsParts): Promise<PullR
       const chosen = {
         checks: logs,
         comments: all.filter(({ id }) => comments.includes(id)),
-        conflictWith: conflict ? (place.push.remote?.name ?? null) : null,
+        conflictWith: conflict ? baseOf(place) : null,
       };
       if (chosen.checks.length + chosen.comments.length === 0 && chosen.conflictWith === null) {
         const message = 'These checks no longer fail, and these comments are resolved. Nothing was sent. Look again.';
@@ -100,4 +100,10 @@ export async function startPullRequests(parts: PullRequestsParts): Promise<PullR
       await Promise.all(continued);
     },
   };
+}
+
+/** From where the base can be fetched. */
+function baseOf({ push, found: { parent } }: StageOnHost): ChosenFeedback['conflictWith'] {
+  if (parent !== null) return { address: `https://${parent.host}/${parent.path}.git` };
+  return push.remote === null ? null : { remote: push.remote.name };
 }

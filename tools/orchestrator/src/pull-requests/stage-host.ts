@@ -1,4 +1,11 @@
-import type { Project, PullRequestPlan, Stage, StageId, Worktree } from '@callboard/contract';
+import {
+  isOpenPullRequest,
+  type Project,
+  type PullRequestPlan,
+  type Stage,
+  type StageId,
+  type Worktree,
+} from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
@@ -7,6 +14,7 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import { draftPullRequest } from './draft.ts';
 import { type FoundHost, findCodeHost } from './find-code-host.ts';
 import type { CodeHost } from './hosts/code-host.ts';
+import type { FindParent } from './hosts/find-parent.ts';
 import { problemOf, Refusal } from './refusal.ts';
 import { compareUrl } from './remote-address.ts';
 
@@ -15,6 +23,7 @@ export interface StageHostParts {
   worktrees: Pick<Worktrees, 'planPush' | 'gitSettings'>;
   /** The user's environment. */
   env: Readonly<Record<string, string>>;
+  findParent: FindParent;
   /** Returns the branch that the project's stages begin at, if the project says so. */
   baseOf?: (stageId: StageId) => Promise<string | null>;
 }
@@ -32,7 +41,7 @@ export interface StageOnHost {
 
 /** @throws Rejection `unknown_stage`; `no_session` if the stage never ran; `merge_refused` if its work is gone */
 export async function locateStage(
-  { store, worktrees, env, baseOf }: StageHostParts,
+  { store, worktrees, env, baseOf, findParent }: StageHostParts,
   stageId: StageId,
   signal: AbortSignal,
 ): Promise<StageOnHost> {
@@ -43,10 +52,12 @@ export async function locateStage(
   const wanted = stage.base ?? (await baseOf?.(stageId)) ?? null;
   const push = await worktrees.planPush(project, worktree, wanted);
   const hasPendingSettings = async (one: Project) => (await worktrees.gitSettings(one)).length > 0;
+  const { pullRequest } = stage;
+  const openedAt = pullRequest !== null && isOpenPullRequest(pullRequest) ? pullRequest.url : null;
   const found: FoundHost =
     push.remote === null
-      ? { address: null, kind: null, host: null, refusal: noRemote(project) }
-      : await findCodeHost({ env, hasPendingSettings }, project, push.remote.urls, signal);
+      ? { address: null, kind: null, host: null, parent: null, refusal: noRemote(project) }
+      : await findCodeHost({ env, hasPendingSettings, findParent, openedAt }, project, push.remote.urls, signal);
   return { stage, project, worktree, push, found, refusal: refusalOf(push, found) };
 }
 
@@ -93,12 +104,13 @@ export function requireFound(found: FoundHost): CodeHost {
 /** What a person is shown before a pull request is opened. */
 export function planOf({ stage, push, found, refusal }: StageOnHost): PullRequestPlan {
   const { remote, subjects, ...rest } = push;
-  const { address, kind } = found;
+  const { address, kind, parent } = found;
   return {
     ...rest,
     ...draftPullRequest(stage, subjects),
     remote: remote?.name ?? null,
     repository: address === null ? null : `${address.host}/${address.path}`,
+    parent: parent === null ? null : `${parent.host}/${parent.path}`,
     host: kind,
     problem: refusal === null ? null : problemOf(refusal),
   };

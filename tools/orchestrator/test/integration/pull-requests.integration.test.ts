@@ -104,6 +104,38 @@ it('pushes and opens a pull request, brings back what becomes of it, and is done
   expect((await stage()).column).toBe('review');
 });
 
+it('opens the pull request of a fork in its parent, once, and asks there what becomes of it', async () => {
+  const { host, stage, commit, open, plan, there, path, creations } = await setUp({
+    address: 'https://github.com/ada/shop.git',
+  });
+  host.change({ parent: 'acme/shop' });
+  await commit();
+  expect(await plan()).toMatchObject({
+    repository: 'github.com/ada/shop',
+    parent: 'github.com/acme/shop',
+    problem: null,
+  });
+  await open({ title: 'From a fork' });
+  expect((await stage()).pullRequest).toMatchObject({ number: 12, url: 'https://github.com/acme/shop/pull/12' });
+  expect(await there()).toBe(await git(path, 'rev-parse', 'HEAD'));
+  await commit('b.txt');
+  await open();
+  expect(creations()).toHaveLength(1);
+  expect(await there()).toBe(await git(path, 'rev-parse', 'HEAD'));
+});
+
+it('opens nothing where it cannot tell whether the remote is a fork', async () => {
+  const { host, commit, open, plan, creations } = await setUp();
+  await commit();
+  host.change({ failure: { when: 'repo view', stderr: 'error connecting to api.github.com', exitCode: 1 } });
+  expect((await plan()).problem).toMatchObject({ code: 'code_host_unreachable' });
+  await expect(open()).rejects.toMatchObject({ code: 'code_host_unreachable' });
+  expect(creations()).toEqual([]);
+  host.change({ failure: null });
+  await open();
+  expect(creations()).toHaveLength(1);
+});
+
 it('does the same on GitLab', async () => {
   const { kit, host, stageId, stage, commit, open, creations } = await setUp({
     address: 'git@gitlab.com:acme/shop.git',

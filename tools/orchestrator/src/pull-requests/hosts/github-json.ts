@@ -5,6 +5,7 @@ import type { HostIssue, HostPullRequest } from './code-host.ts';
 /** What is asked of `gh pr view --json` and `gh pr list --json`: fields that gh 2.23 (Debian 12) has as well. */
 export const FIELDS = [
   ...['number', 'url', 'title', 'state', 'isDraft', 'baseRefName', 'headRefName', 'headRefOid', 'isCrossRepository'],
+  'headRepositoryOwner',
   ...['mergeCommit', 'mergeable', 'statusCheckRollup'],
 ] as const;
 
@@ -31,6 +32,7 @@ export const GitHubPullRequest = z.object({
   headRefName: z.string(),
   headRefOid: z.string().default(''),
   isCrossRepository: z.boolean().default(false),
+  headRepositoryOwner: z.object({ login: z.string() }).nullish(),
   mergeCommit: z.object({ oid: z.string() }).nullish(),
   mergeable: text,
   statusCheckRollup: z.array(Check).nullish(),

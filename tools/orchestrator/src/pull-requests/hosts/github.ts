@@ -22,9 +22,14 @@ const PROGRAM = 'gh';
 const ISSUE_JSON = ['--json', ISSUE_FIELDS.join(',')];
 const JSON_FIELDS = ['--json', FIELDS.join(',')];
 
+export interface GitHubParts extends ProgramParts {
+  /** The owner of the fork that the branches are pushed to; without one, they are in the repository itself. */
+  forkOwner?: string | undefined;
+}
+
 /** GitHub, also one of a company, through `gh`. */
-export function createGitHub(parts: ProgramParts): CodeHost {
-  const { address } = parts;
+export function createGitHub(parts: GitHubParts): CodeHost {
+  const { address, forkOwner } = parts;
   const repo = address === null ? [] : ['--repo', `${address.host}/${address.path}`];
   const gh = (args: readonly string[], signal: AbortSignal) => mustProgram(parts, { program: PROGRAM, args }, signal);
 
@@ -75,14 +80,15 @@ export function createGitHub(parts: ProgramParts): CodeHost {
       const args = ['pr', 'list', ...repo, '--head', branch, '--state', 'all', '--limit', '30', ...JSON_FIELDS];
       const found = parseAnswer(PROGRAM, GitHubPullRequest.array(), await gh(args, signal));
       return found
-        .filter(({ headRefName, isCrossRepository }) => headRefName === branch && !isCrossRepository)
+        .filter((one) => one.headRefName === branch && isOf(one, forkOwner))
         .map(pullRequestOf)
         .toSorted((a, b) => b.number - a.number);
     },
 
     async create({ title, body, draft, base, branch, marker }: NewPullRequest, signal) {
       const what = [`--title=${title}`, `--body=${body}`, ...(draft ? ['--draft'] : [])];
-      const args = ['pr', 'create', ...repo, '--head', branch, '--base', base, ...what];
+      const head = forkOwner === undefined ? branch : `${forkOwner}:${branch}`;
+      const args = ['pr', 'create', ...repo, '--head', head, '--base', base, ...what];
       const ran = await tryProgram(parts, { program: PROGRAM, args, marker }, signal);
       if (ran.failed) throw notCreated(ran, base, address?.host ?? null);
     },
@@ -125,3 +131,9 @@ function notCreated(ran: Ran, base: string, host: string | null): Refusal {
     return refused('This repository takes no drafts. Open the pull request as ready for review.');
   return refusalOf(ran, PROGRAM, host);
 }
+
+/** Whether its branch is where ours are pushed to. */
+const isOf = ({ isCrossRepository, headRepositoryOwner }: GitHubPullRequest, forkOwner: string | undefined): boolean =>
+  forkOwner === undefined
+    ? !isCrossRepository
+    : isCrossRepository && headRepositoryOwner?.login.toLowerCase() === forkOwner.toLowerCase();

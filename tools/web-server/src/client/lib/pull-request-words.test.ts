@@ -45,6 +45,11 @@ it('names the target on the button, and says what it will do', () => {
   expect(openPlanWords(plan(), null)).toBe(
     'Push callboard/STAGE-1 (2 commits, 3 files) to github.com/acme/shop, and open a pull request to main.',
   );
+  const fork = plan({ repository: 'github.com/ada/shop', parent: 'github.com/acme/shop' });
+  expect(openActionWords(fork, null)).toBe('Open a pull request to main of acme/shop');
+  expect(openPlanWords(fork, null)).toBe(
+    'Push callboard/STAGE-1 (2 commits, 3 files) to github.com/ada/shop, and open a pull request to main of github.com/acme/shop, of which it is a fork.',
+  );
   const more = plan({ uncommittedCount: 2, uncommitted: ['a', 'b'] });
   expect(openActionWords(more, null)).toBe('Commit and open a pull request to main');
   expect(openActionWords(more, pullRequest())).toBe('Commit and push to #12');

@@ -35,22 +35,27 @@ export const pullRequestWords = (pullRequest: PullRequest): string =>
 export const hasMoreToPush = ({ unpushed, uncommittedCount }: PullRequestPlan): boolean =>
   unpushed > 0 || uncommittedCount > 0;
 
+/** "acme/shop" */
+const nameOf = (repository: string): string => repository.slice(repository.indexOf('/') + 1);
+
 /** The button that does it: it names what happens, and the target. */
-export function openActionWords({ base, uncommittedCount }: PullRequestPlan, open: PullRequest | null): string {
+export function openActionWords({ base, parent, uncommittedCount }: PullRequestPlan, open: PullRequest | null): string {
   const commits = uncommittedCount > 0;
   if (open !== null) return commits ? `Commit and push to #${open.number}` : `Push to #${open.number}`;
-  return commits ? `Commit and open a pull request to ${base ?? ''}` : `Open a pull request to ${base ?? ''}`;
+  const to = `a pull request to ${base ?? ''}${parent === null ? '' : ` of ${nameOf(parent)}`}`;
+  return commits ? `Commit and open ${to}` : `Open ${to}`;
 }
 
 /** What the action would do: one line. */
 export function openPlanWords(plan: PullRequestPlan, open: PullRequest | null): string {
-  const { branch, base, remote, repository, commits, unpushed, files, uncommittedCount } = plan;
+  const { branch, base, remote, repository, parent, commits, unpushed, files, uncommittedCount } = plan;
   const where = repository ?? remote ?? '';
   const first = uncommittedCount > 0 ? `Commit ${count(uncommittedCount, 'file')} on ${branch}, then push` : 'Push';
   const more = uncommittedCount > 0 ? 1 : 0;
   if (open !== null) return `${first} ${count(unpushed + more, 'commit')} to #${open.number} on ${where}.`;
   const what = `${count(commits + more, 'commit')}, ${count(files, 'file')}`;
-  return `${first} ${branch} (${what}) to ${where}, and open a pull request to ${base ?? ''}.`;
+  const into = parent === null ? (base ?? '') : `${base ?? ''} of ${parent}, of which it is a fork`;
+  return `${first} ${branch} (${what}) to ${where}, and open a pull request to ${into}.`;
 }
 
 /** Why a stage was not finished by itself, or its pull request not opened, in a few words for its row; null if it was. */
