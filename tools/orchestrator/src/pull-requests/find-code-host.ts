@@ -13,9 +13,10 @@ export interface FindHostParts {
   env: Readonly<Record<string, string>>;
   /** Whether the repository has settings of git that nobody agreed to. */
   hasPendingSettings: (project: Project) => Promise<boolean>;
-  findParent: FindParent;
+  /** Without it, forks are taken for themselves: what is wanted is in the remote itself. */
+  findParent?: FindParent;
   /** The page of the stage's open pull request, which stays where it is; null if there is none. */
-  openedAt: string | null;
+  openedAt?: string | null;
 }
 
 /** Where a repository's pull requests are; `host` is null if no program can be used, and `refusal` says why. */
@@ -57,7 +58,7 @@ export async function findCodeHost(
   }
   const here = { address, kind: found.kind, host: found, parent: null };
   const refusal = await refusalBy(found, signal);
-  if (refusal !== null || found.kind !== 'github' || isIn(address, parts.openedAt)) return { ...here, refusal };
+  if (refusal !== null || found.kind !== 'github' || isIn(address, parts.openedAt ?? null)) return { ...here, refusal };
   return inParent(parts, { ...here, refusal }, address, signal);
 }
 
@@ -72,7 +73,7 @@ async function inParent(
   signal: AbortSignal,
 ): Promise<FoundHost> {
   try {
-    const parent = await findParent(address, signal);
+    const parent = (await findParent?.(address, signal)) ?? null;
     if (parent === null) return here;
     const { path, forkOwner } = parent;
     const base = { ...address, path };

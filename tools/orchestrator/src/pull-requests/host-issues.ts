@@ -87,7 +87,7 @@ export function createHostIssues(parts: HostIssuesParts): HostIssues {
 
 async function locate({ worktrees, env, signal }: HostIssuesParts, project: Project): Promise<FoundHost> {
   const remote = await worktrees.remote(project);
-  if (remote === null) return { address: null, kind: null, host: null, refusal: noRemote(project) };
+  if (remote === null) return { address: null, kind: null, host: null, parent: null, refusal: noRemote(project) };
   const hasPendingSettings = async (one: Project) => (await worktrees.gitSettings(one)).length > 0;
   return findCodeHost({ env, hasPendingSettings }, project, remote.urls, signal);
 }
