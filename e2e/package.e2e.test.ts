@@ -55,7 +55,7 @@ it('contains no sources and needs nothing else', async () => {
   expect(manifest).not.toHaveProperty('scripts');
   expect(await readdir(join(top, '..'))).toEqual(['.bin', '.package-lock.json', 'callboard']);
   const licences = await readFile(join(top, 'LICENSES.txt'), 'utf8');
-  for (const name of ['fastify', 'react-dom', '@mantine/core', 'zod', '@fontsource-variable/inter'])
+  for (const name of ['fastify', 'react-dom', '@mantine/core', 'zod', '@fontsource-variable/inter', '@dagrejs/dagre'])
     expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));
   expect(licences).not.toContain(ROOT);
   for (const file of files.filter((name) => name.endsWith('.map')))

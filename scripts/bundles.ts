@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type InputOptions, rolldown } from 'rolldown';
-import { build } from 'vite';
+import { build, type Plugin } from 'vite';
 
 /** The root of the repository. */
 export const root = join(import.meta.dirname, '..');
@@ -69,14 +69,27 @@ async function buildBoard(dist: string): Promise<string[]> {
   const folder = join(root, 'tools', 'web-server');
   const inDist = (name: string) => join(dist, name);
   const [fresh, old] = [inDist(`client.${process.pid}.new`), inDist(`client.${process.pid}.old`)];
-  const built = await build({ root: folder, logLevel: 'warn', build: { outDir: fresh, chunkSizeWarningLimit: 1_000 } });
+  const inWorkers = new Set<string>();
+  const built = await build({
+    ...{ root: folder, logLevel: 'warn', build: { outDir: fresh, chunkSizeWarningLimit: 1_000 } },
+    worker: { format: 'es', plugins: () => [collectModules(inWorkers)] },
+  });
   if (existsSync(inDist('client'))) renameSync(inDist('client'), old);
   renameSync(fresh, inDist('client'));
   rmSync(old, { recursive: true, force: true });
   const output = [built].flat().flatMap((one) => ('output' in one ? one.output : []));
   const sources = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : file.originalFileNames));
-  return packagesOf(sources.map((path) => resolve(folder, path)));
+  return packagesOf([...sources.map((path) => resolve(folder, path)), ...inWorkers]);
 }
+
+/** A worker is a bundle of its own, and the board's tells nothing about what is in it. */
+const collectModules = (modules: Set<string>): Plugin => ({
+  name: 'collect-modules',
+  generateBundle(_, output) {
+    for (const file of Object.values(output))
+      if (file.type === 'chunk') for (const id of file.moduleIds) modules.add(id);
+  },
+});
 
 /** Returns the folders of the third-party packages that modules come from. */
 function packagesOf(modules: readonly string[]): string[] {
