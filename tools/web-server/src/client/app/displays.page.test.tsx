@@ -139,6 +139,22 @@ it('changes the group of a stage in its details, and keeps what was stored when 
   await expect.poll(() => field).toHaveProperty('value', 'checkout');
 });
 
+it('puts all selected stages into one group', async () => {
+  const { user, server } = openPage('/', view());
+  await screen.findByRole('link', { name: 'Cart' });
+  server.answer({ update_stage: () => ({ stage: { ...stages.cart, column: 'ready', session: null } }) });
+  await user.keyboard('jx{ArrowLeft}x');
+  const bar = within(await screen.findByRole('toolbar', { name: 'Selected stages' }));
+  await user.click(bar.getByRole('button', { name: 'Group' }));
+  const field = await screen.findByRole('combobox', { name: 'Group of the selected stages' });
+  await user.type(field, 'checkout{Enter}');
+  const sent = () => server.received.map(({ input }) => input);
+  await expect.poll(() => sent().length).toBe(2);
+  expect(sent()).toMatchObject([{ patch: { group: 'checkout' } }, { patch: { group: 'checkout' } }]);
+  expect(new Set(sent().map((input) => JSON.stringify(input))).size).toBe(2);
+  await expect.poll(() => screen.queryByRole('toolbar', { name: 'Selected stages' })).toBeNull();
+});
+
 it('keeps to the lane when an arrow key goes to the next column', async () => {
   const first = [stage('STAGE-5', { title: 'Other', group: 'aaa' }), stages.cart];
   const second = [stage('STAGE-6', { title: 'Other done', group: 'aaa', ...done }), { ...stages.login, group: 'shop' }];

@@ -14,6 +14,7 @@ import { Confirm } from '../../../ui/confirm-dialog.tsx';
 import { canStart } from '../api/use-board-keys.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './board.module.css';
+import { PickedGroup } from './picked-group.tsx';
 
 /** Acts on all picked stages together. */
 export function PickedBar() {
@@ -77,6 +78,7 @@ function Actions({ stages }: { stages: readonly StageView[] }) {
           ))}
         </Menu.Dropdown>
       </Menu>
+      <PickedGroup disabled={off} choose={(group) => change.mutate({ ids: idsOf(stages), patch: { group } })} />
       <DeletePicked stages={stages} />
     </>
   );
