@@ -8,6 +8,7 @@ import { showCrowd } from '../e2e/support/crowd.ts';
 import { DOT } from '../e2e/support/open-stage.ts';
 import { claudePidOf } from '../e2e/support/processes.ts';
 import { apiOf, makeScene, type Scene } from '../e2e/support/scene.ts';
+import { checkPictures } from './check-pictures.ts';
 import { finishingPictures } from './finishing-pictures.ts';
 import { movingInPictures } from './moving-in-pictures.ts';
 import { pullRequestPictures } from './pull-request-pictures.ts';
@@ -128,13 +129,13 @@ const PICTURES: Record<string, Look> = {
       .waitFor();
   },
   ...Object.fromEntries(
-    Object.entries({ ...finishingPictures, ...pullRequestPictures, ...workspacePictures, ...movingInPictures }).map(
-      ([name, look]): [string, Look] => [
-        name,
-        (page, { review }) =>
-          look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),
-      ],
-    ),
+    Object.entries({
+      ...{ ...finishingPictures, ...pullRequestPictures, ...workspacePictures },
+      ...{ ...movingInPictures, ...checkPictures },
+    }).map(([name, look]): [string, Look] => [
+      name,
+      (page, { review }) => look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),
+    ]),
   ),
   'stage-phases': (page, { running }) => tab(page, running, 'phases'),
   'stage-details': (page, { review }) => tab(page, review, 'details'),
@@ -162,8 +163,8 @@ const PICTURES: Record<string, Look> = {
   },
   'new-stage-open': async (page, scene) => {
     await PICTURES['new-stage']?.(page, scene);
-    await page.getByRole('button', { name: 'Add phase' }).click();
-    await page.getByRole('textbox', { name: 'Name of phase 1' }).fill('Design');
+    await page.getByRole('combobox', { name: 'Pipeline' }).selectOption('Plan, build, verify');
+    await page.getByRole('combobox', { name: 'At the end' }).selectOption('merge');
     await page.getByRole('combobox', { name: 'Priority' }).selectOption('0');
     await page.getByRole('button', { name: /^Branch/ }).click();
   },
@@ -208,6 +209,19 @@ const PICTURES: Record<string, Look> = {
     await PICTURES.project?.(page, scene);
     await page.getByRole('tab', { name: 'Worktrees' }).click();
     await page.getByRole('textbox', { name: 'Set-up command' }).waitFor();
+  },
+  'project-pipelines': async (page, scene) => {
+    await PICTURES.project?.(page, scene);
+    await page.getByRole('tab', { name: 'Pipelines' }).click();
+    await page.getByRole('button', { name: /^Plan, build, verify/ }).click();
+  },
+  'project-pipeline-own': async (page, scene) => {
+    await PICTURES['project-pipelines']?.(page, scene);
+    await page.getByRole('button', { name: 'Copy to own pipelines' }).click();
+    await page.getByRole('combobox', { name: 'When phase 2 is finished' }).selectOption('check');
+    await page.getByRole('textbox', { name: 'Check of phase 2', exact: true }).fill('npm test');
+    await page.getByRole('textbox', { name: 'Prompt of phase 2' }).fill('See {{stage.titel}}');
+    await page.getByText('Names for prompts').click();
   },
   rules: async (page, scene) => {
     await PICTURES.project?.(page, scene);

@@ -55,9 +55,16 @@ export async function startChecks(parts: ChecksParts): Promise<Checks> {
   let isStopping = false;
 
   async function runOne({ id, stageId }: CheckRecord): Promise<void> {
-    const run = await store.transact((tx) => claim(tx, stageId, id));
-    if (run === null) return;
-    const check = runCheck(parts.commands, run, (commandId) => store.transact((tx) => link(tx, id, commandId)));
+    let run: CheckRecord | null = null;
+    await parts.untilStored(async (tx) => {
+      run = await claim(tx, stageId, id);
+    });
+    if (run !== null && !isStopping) await runClaimed(run);
+  }
+
+  async function runClaimed(run: CheckRecord): Promise<void> {
+    const { id } = run;
+    const check = runCheck(parts.commands, run, (commandId) => parts.untilStored((tx) => link(tx, id, commandId)));
     running.set(id, check);
     if ((await store.read.checks.find(id))?.state !== 'running') check.stop('its stage');
     const end = await check.ended;
@@ -67,7 +74,9 @@ export async function startChecks(parts: ChecksParts): Promise<Checks> {
 
   function begin(run: CheckRecord): void {
     const work = oneOfStage(run.stageId, () => runOne(run))
-      .catch((error: unknown) => log.error({ err: error, stageId: run.stageId }, 'running a check failed'))
+      .catch((error: unknown) => {
+        if (!isStopping) log.error({ err: error, stageId: run.stageId }, 'running a check failed');
+      })
       .finally(() => {
         running.delete(run.id);
         begun.delete(run.id);
@@ -122,7 +131,12 @@ export async function startChecks(parts: ChecksParts): Promise<Checks> {
 /** Marks a due check as running. Returns null if it is not due any more. */
 async function claim(tx: Tx, stageId: StageId, id: string): Promise<CheckRecord | null> {
   const run = await tx.checks.find(id);
-  if (run === null || run.state !== 'waiting' || (await tx.sessions.find(stageId))?.check?.checkId !== id) return null;
+  if (run === null || run.state !== 'waiting') return null;
+  if ((await tx.sessions.find(stageId))?.check?.checkId !== id) {
+    // Otherwise it would be looked at for ever.
+    await tx.checks.save({ ...run, state: 'stopped', reason: 'The session went on without it.', endedAt: tx.now });
+    return null;
+  }
   const claimed: CheckRecord = { ...run, state: 'running', startedAt: tx.now };
   await changeSession(tx, stageId, (change) => setCheck(tx, change, claimed));
   return claimed;

@@ -38,10 +38,16 @@ export function runCheck(
     end();
     await onStarted(commandId);
     const { state, exitCode, reason } = await started.ended;
-    const output = plainTail(await commands.tail({ id: commandId, stageId }, 4 * LONGEST_OUTPUT));
+    const output = await outputOf(commandId);
     if (state === 'interrupted' || state === 'running') return null;
     return { state, exitCode, reason: state === 'failed' && exitCode !== null ? null : reason, output };
   }
+
+  /** Its result counts even if nobody can read what it printed. */
+  const outputOf = (id: string): Promise<string> =>
+    commands
+      .tail({ id, stageId }, 4 * LONGEST_OUTPUT)
+      .then(plainTail, (error: unknown) => `[The output cannot be read: ${messageOf(error)}]`);
 
   return {
     ended: work().catch((error: unknown) => {

@@ -105,7 +105,7 @@ it('finishes a new stage as its pipeline says, unless a person chooses otherwise
   expect(ours).toHaveProperty('disabled', true);
   await user.selectOptions(pipeline, 'Merged');
   expect(end.value).toBe('merge');
-  dialog.getByText(/^At the end: Merges automatically, set for this stage\. A stage decides for itself/);
+  dialog.getByText(/^At the end: Merges automatically, as the pipeline “Merged” says\. A stage decides for itself/);
   await user.selectOptions(dialog.getByRole('combobox', { name: 'When phase 1 is finished' }), 'human');
   dialog.getByText(/^At the end: You finish it, because the last phase ends with you\./);
   await user.selectOptions(end, 'pull-request');
@@ -124,7 +124,7 @@ const run = (n: number, state: CheckState, change: Partial<CheckRun> = {}): Chec
 });
 
 /** Opens a pane of a stage whose newest check is in this state. */
-function openPane(tab: 'checks' | 'phases', check: Partial<StageCheck>, change: object = {}) {
+function openPane(tab: 'checks' | 'phases' | 'details', check: Partial<StageCheck>, change: object = {}) {
   const own = stage('STAGE-1', { title: 'Login form', pipeline: [build, verify] });
   const newest = { checkId: `${ID}1`, state: 'failed', command: 'npm test', failures: 0, attempts: 3, since: at(0) };
   const lastTurn = { outcome: 'succeeded', at: at(0), message: null };
@@ -153,7 +153,8 @@ function openPane(tab: 'checks' | 'phases', check: Partial<StageCheck>, change: 
       ],
     }),
     run_check: () => ({ stage: seen }),
-    stop_check: () => ({ stage: seen }),
+    interrupt: () => ({ session: { ...session('STAGE-1'), queue: [], pending: [] } }),
+    update_stage: () => ({ stage: seen }),
     send_check: () => ({ stage: seen }),
     advance_stage: () => ({ stage: seen }),
   });
@@ -173,21 +174,34 @@ it('shows each run with what followed from it, and what a person can do about th
   pane.getByText('It was ended by a restart of Callboard, and is run again.');
   await user.click(await head(/^Passed Build run by Ada/));
   await pane.findByText('The output is gone: only that of the newest 20 runs is kept.');
-  await user.click(pane.getByRole('button', { name: 'Run again' }));
+  // One button for one thing: the head of the page has what a person decides.
+  expect(pane.queryByRole('button', { name: 'Run again' })).toBeNull();
+  await user.click(screen.getByRole('button', { name: 'Run again' }));
   await expect.poll(sent).toContain('run_check');
-  await user.click(pane.getByRole('button', { name: 'Send to Claude once more' }));
+  await user.click(screen.getByRole('button', { name: 'Send to Claude once more' }));
   await expect.poll(sent).toContain('send_check');
-  await user.click(pane.getByRole('button', { name: 'Accept anyway' }));
+  await user.click(screen.getByRole('button', { name: 'Accept anyway' }));
   await expect.poll(sent).toContain('advance_stage');
 });
 
 it('stops a check that runs, and says what becomes of a message meanwhile', async () => {
   const { user, sent } = openPane('checks', { state: 'running' }, { state: 'busy' });
-  const pane = within(await screen.findByRole('region', { name: 'Checks' }));
-  await expect.poll(() => pane.getByRole('button', { name: 'Stop' })).toHaveProperty('disabled', false);
-  await user.click(pane.getByRole('button', { name: 'Stop' }));
-  await expect.poll(sent).toContain('stop_check');
+  await screen.findByRole('region', { name: 'Checks' });
+  await expect.poll(() => screen.getByRole('button', { name: /^Stop check/ })).toHaveProperty('disabled', false);
+  await user.click(screen.getByRole('button', { name: /^Stop check/ }));
+  await expect.poll(sent).toContain('interrupt');
+  screen.getByPlaceholderText('Message, sent after the check');
   screen.getByText(/^A check is running\. Enter queues until its result/);
+});
+
+it('says among the details how the stage is finished, and changes that', async () => {
+  const { user, server } = openPane('details', { state: 'passed' });
+  const details = within(await screen.findByRole('region', { name: 'Details' }));
+  details.getByText('You finish it, as the project says.');
+  await user.selectOptions(details.getByRole('combobox', { name: 'At the end of this stage' }), 'merge');
+  await expect
+    .poll(() => server.received.find(({ command }) => command === 'update_stage')?.input)
+    .toEqual({ stageId: 'STAGE-1', patch: { finish: 'merge' } });
 });
 
 it('shows the phases with what was sent and said, and what decides at the end of each', async () => {

@@ -2,6 +2,7 @@ import {
   type BuildFolders,
   CONTINUE_MESSAGE,
   type CommandReply,
+  type FinishWay,
   type MessageBody,
   MessageId,
   type SendMessageReply,
@@ -62,14 +63,6 @@ export const useRunCheck = (title: string) =>
     stageId: itself,
   });
 
-/** Stops the check that runs. */
-export const useStopCheck = (title: string) =>
-  useCommand({
-    run: (stageId: StageId) => client.command('stop_check', { stageId }),
-    failed: `The check of ${title} was not stopped`,
-    stageId: itself,
-  });
-
 /** Sends the failure of the newest check to Claude once more. */
 export const useSendCheck = (title: string) =>
   useCommand({
@@ -110,6 +103,15 @@ export const useSetSandbox = (title: string) =>
     run: ({ stageId, sandbox }: { stageId: StageId; sandbox: boolean | null }) =>
       client.command('update_stage', { stageId, patch: { sandbox } }),
     failed: `The sandbox of ${title} was not changed`,
+    stageId: ({ stageId }) => stageId,
+  });
+
+/** Sets how the stage is finished; null follows the project. */
+export const useSetFinish = (title: string) =>
+  useCommand({
+    run: ({ stageId, finish }: { stageId: StageId; finish: FinishWay | null }) =>
+      client.command('update_stage', { stageId, patch: { finish } }),
+    failed: `The end of ${title} was not changed`,
     stageId: ({ stageId }) => stageId,
   });
 

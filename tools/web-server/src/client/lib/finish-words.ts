@@ -35,11 +35,18 @@ interface Finished {
   pipeline: readonly Pick<Phase, 'gate'>[];
 }
 
-/** What happens to a stage after its last phase, and who decided that: "Merges automatically, as the project says". */
-export function finishOfStage({ finish, pipeline }: Finished, project: Finishing | undefined): string {
+/**
+ * What happens to a stage after its last phase, and who decided that: "Merges automatically, as the project says".
+ * @param chosenBy who decided it if the stage says it
+ */
+export function finishOfStage(
+  { finish, pipeline }: Finished,
+  project: Finishing | undefined,
+  chosenBy = 'set for this stage',
+): string {
   const ofProject =
     project === undefined ? { way: 'none' as const, origin: 'as the project says' } : projectFinish(project);
-  const { way, origin } = finish === null ? ofProject : { way: finish, origin: 'set for this stage' };
+  const { way, origin } = finish === null ? ofProject : { way: finish, origin: chosenBy };
   if (way !== 'none' && pipeline.at(-1)?.gate === 'human')
     return `${FINISH_WORDS.none}, because the last phase ends with you`;
   return `${FINISH_WORDS[way]}, ${origin}`;

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { FINISH_OPTIONS, FINISH_ORDER, FINISH_WORDS, finishOfStage, projectFinish } from '../../../lib/finish-words.ts';
 import { phaseOf } from '../../../lib/phase-form.ts';
-import { choosePipeline, needsAgreement, OWN_PHASES, pipelineName, pipelinesIn } from '../model/pipeline-choice.ts';
+import { choosePipeline, chosenPipeline, needsAgreement, OWN_PHASES, pipelinesIn } from '../model/pipeline-choice.ts';
 import { type StageFormControl, wayOf } from '../model/stage-form.ts';
 import { SelectChip } from './chip.tsx';
 import css from './forms.module.css';
@@ -31,7 +31,7 @@ export function PipelineChip({ form, set }: StageFormControl) {
         }),
         { value: OWN_PHASES, label: 'Own phases' },
       ]}
-      value={pipelineName(pipelines, form.phases)}
+      value={chosenPipeline(pipelines, form)?.name ?? OWN_PHASES}
       isSet={form.phases.length > 0}
       choose={(name) => set(choosePipeline(pipelines, form, name))}
     />
@@ -59,7 +59,9 @@ export function FinishNote({ form }: Pick<StageFormControl, 'form'>) {
   const project = useFormProject(form);
   const ofProject = project === undefined ? 'none' : projectFinish(project).way;
   if (form.finish === '' && ofProject === 'none') return null;
-  const words = finishOfStage({ finish: wayOf(form), pipeline: form.phases.map(phaseOf) }, project);
+  const chosen = chosenPipeline(pipelinesIn(project), form);
+  const chosenBy = chosen !== null && form.finish === chosen.finish ? `as the pipeline “${chosen.name}” says` : 'set for this stage';
+  const words = finishOfStage({ finish: wayOf(form), pipeline: form.phases.map(phaseOf) }, project, chosenBy);
   return (
     <p className={css.about}>
       At the end: {words}. {FINISH_ORDER}

@@ -1,6 +1,6 @@
 import type { FinishWay, NamedPipeline, Project } from '@callboard/contract';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
-import { IconPlus } from '@tabler/icons-react';
+import { IconChevronDown, IconChevronRight, IconPlus } from '@tabler/icons-react';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FINISH_OPTIONS, FINISH_ORDER } from '../../../lib/finish-words.ts';
 import { gateWords } from '../../../lib/gate-words.ts';
@@ -127,9 +127,11 @@ interface FoldProps {
 
 /** A pipeline in a line, which opens. */
 function Fold({ name, facts, isOpen, toggle, children }: FoldProps) {
+  const Icon = isOpen ? IconChevronDown : IconChevronRight;
   return (
     <div className={own.pipeline}>
       <button type="button" className={own.head} aria-expanded={isOpen} onClick={toggle}>
+        <Icon size={16} aria-hidden />
         <strong>{name}</strong> <span className={css.about}>{facts}</span>
       </button>
       {isOpen && <div className={own.body}>{children}</div>}

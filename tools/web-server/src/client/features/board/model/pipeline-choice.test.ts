@@ -1,23 +1,31 @@
 import { BUILT_IN_PIPELINES, ProjectPipelines, pipelinesOf } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
-import { emptyPhase } from '../../../lib/phase-form.ts';
-import { choosePipeline, needsAgreement, OWN_PHASES, pipelineName } from './pipeline-choice.ts';
+import { emptyPhase, type PhaseForm } from '../../../lib/phase-form.ts';
+import { choosePipeline, chosenPipeline, needsAgreement, OWN_PHASES } from './pipeline-choice.ts';
 import { phasesOf } from './stage-form.ts';
 
 it('names the pipeline whose phases are in the form, and none once they were changed', () => {
   const own = { Tested: { phases: [{ name: 'Build', prompt: 'Build', gate: 'none', conversation: 'same' }] } } as const;
   const pipelines = pipelinesOf({ file: {}, own: { Tested: { phases: [...own.Tested.phases] } } });
   expect(pipelines[0]?.name).toBe('Tested');
-  for (const { name, phases } of pipelines) expect(pipelineName(pipelines, phasesOf(phases))).toBe(name);
+  const nameOf = (phases: PhaseForm[], finish = '') => chosenPipeline(pipelines, { phases, finish })?.name;
+  for (const { name, phases } of pipelines) expect(nameOf(phasesOf(phases))).toBe(name);
   const [, second] = BUILT_IN_PIPELINES;
   const changed = phasesOf(second?.phases ?? []).map((phase) => ({ ...phase, prompt: 'Other' }));
-  expect(pipelineName(pipelines, changed)).toBe(OWN_PHASES);
-  expect(pipelineName(pipelines, [emptyPhase()])).toBe(OWN_PHASES);
+  expect(nameOf(changed)).toBeUndefined();
+  expect(nameOf([emptyPhase()])).toBeUndefined();
 });
 
 const phases = [{ name: 'Build', prompt: 'Build', gate: { check: { command: 'npm test' } } }];
 const merged = ProjectPipelines.parse({ Merged: { phases, finish: 'merge' } });
+
+it('names the one of two with the same phases that finishes likewise', () => {
+  const twins = pipelinesOf({ file: ProjectPipelines.parse({ Twin: { phases } }), own: merged });
+  const form = choosePipeline(twins, { phases: [], finish: '' }, 'Merged');
+  expect(chosenPipeline(twins, form)?.name).toBe('Merged');
+  expect(chosenPipeline(twins, { ...form, finish: '' })?.name).toBe('Twin');
+});
 
 it('takes the way to finish from the pipeline, unless a person has chosen one', () => {
   const pipelines = pipelinesOf({ file: {}, own: merged });

@@ -1,6 +1,6 @@
 import { commandsOf, type NamedPipeline, type Project, pipelinesOf } from '@callboard/contract';
 import { isFileAgreed } from '../../../lib/finish-words.ts';
-import { emptyPhase, type PhaseForm, phaseOf } from '../../../lib/phase-form.ts';
+import { emptyPhase, phaseOf } from '../../../lib/phase-form.ts';
 import { phasesOf, type StageForm } from './stage-form.ts';
 
 /** The value of the chip for phases that are no pipeline's: no name of a pipeline begins with a space. */
@@ -10,11 +10,14 @@ export const OWN_PHASES = ' own';
 export const pipelinesIn = (project: Pick<Project, 'file' | 'settings'> | undefined): NamedPipeline[] =>
   pipelinesOf({ file: project?.file?.settings.pipelines ?? {}, own: project?.settings.pipelines ?? {} });
 
-/** Returns the name of the pipeline that these phases are; `OWN_PHASES` if somebody has changed them. */
-export function pipelineName(pipelines: readonly NamedPipeline[], phases: readonly PhaseForm[]): string {
+/** Returns the pipeline that these phases are, of several the one that finishes likewise; null if somebody has changed them. */
+export function chosenPipeline(
+  pipelines: readonly NamedPipeline[],
+  { phases, finish }: Pick<StageForm, 'phases' | 'finish'>,
+): NamedPipeline | null {
   const sent = JSON.stringify(phases.map(phaseOf));
-  const same = pipelines.find((one) => JSON.stringify(phasesOf(one.phases).map(phaseOf)) === sent);
-  return same?.name ?? OWN_PHASES;
+  const same = pipelines.filter((one) => JSON.stringify(phasesOf(one.phases).map(phaseOf)) === sent);
+  return same.find((one) => (one.finish ?? '') === finish) ?? same[0] ?? null;
 }
 
 /** Whether a pipeline of `callboard.yaml` would run or finish something that nobody has agreed to. */
@@ -26,14 +29,14 @@ export const needsAgreement = (pipeline: NamedPipeline, project: Pick<Project, '
 /** Returns what choosing a pipeline changes: the phases, and how the stage is finished unless a person has chosen that. */
 export function choosePipeline(
   pipelines: readonly NamedPipeline[],
-  { phases, finish }: Pick<StageForm, 'phases' | 'finish'>,
+  form: Pick<StageForm, 'phases' | 'finish'>,
   name: string,
 ): Pick<StageForm, 'phases' | 'finish'> {
-  const before = pipelines.find((one) => one.name === pipelineName(pipelines, phases));
+  const before = chosenPipeline(pipelines, form);
   const wanted = pipelines.find((one) => one.name === name);
-  const isUntouched = finish === (before?.finish ?? '');
+  const isUntouched = form.finish === (before?.finish ?? '');
   return {
     phases: wanted === undefined ? [emptyPhase()] : phasesOf(wanted.phases),
-    finish: isUntouched ? (wanted?.finish ?? '') : finish,
+    finish: isUntouched ? (wanted?.finish ?? '') : form.finish,
   };
 }

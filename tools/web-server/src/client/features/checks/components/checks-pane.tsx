@@ -1,15 +1,14 @@
-import { type Check, type CheckRun, checkOf, isActive, isChecking, type StageView } from '@callboard/contract';
+import { type Check, type CheckRun, checkOf, isActive, type StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { IconPlayerStopFilled, IconRefresh } from '@tabler/icons-react';
+import { IconRefresh } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useRunCheck, useStopCheck } from '../../../data/stage-commands.ts';
+import { useRunCheck } from '../../../data/stage-commands.ts';
 import { checkAtGate } from '../../../lib/check-words.ts';
 import { checkLimits } from '../../../lib/gate-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { checksQuery } from '../api/check-queries.ts';
-import { CheckActions } from './check-actions.tsx';
 import { CheckRunView } from './check-run.tsx';
 import css from './checks.module.css';
 
@@ -35,7 +34,7 @@ const emptyWords = ({ pipeline }: StageView, check: Check | null): string => {
     : 'No phase of this stage has a check. A check is a command, for example the tests, whose exit code decides whether a phase is finished.';
 };
 
-/** The check of the current phase, and what can be done about it now. */
+/** The check of the current phase. The head of the page stops it, and has what a person decides about it. */
 function CurrentCheck({ stage, phase, check }: { stage: StageView; phase: string; check: Check }) {
   return (
     <div className={css.current}>
@@ -45,32 +44,16 @@ function CurrentCheck({ stage, phase, check }: { stage: StageView; phase: string
           {phase}: {checkLimits(check)}
         </p>
       </div>
-      <div className={css.actions}>
-        {checkAtGate(stage) === null ? <RunOrStop stage={stage} /> : <CheckActions stage={stage} />}
-      </div>
+      {checkAtGate(stage) === null && <RunAgain stage={stage} />}
     </div>
   );
 }
 
-function RunOrStop({ stage }: { stage: StageView }) {
+function RunAgain({ stage }: { stage: StageView }) {
   const run = useRunCheck(stage.title);
-  const stop = useStopCheck(stage.title);
-  const off = !useCanCommand() || run.isPending || stop.isPending;
+  const off = !useCanCommand() || run.isPending;
   const { session, completedAt } = stage;
   if (session === null || completedAt !== null) return null;
-  if (isChecking(session))
-    return (
-      <Button
-        variant="default"
-        size="compact-sm"
-        leftSection={<IconPlayerStopFilled size={14} />}
-        disabled={off}
-        loading={stop.isPending}
-        onClick={() => stop.mutate(stage.id)}
-      >
-        Stop
-      </Button>
-    );
   const canRun = !isActive(session.state) && session.alarm === null && session.lastTurn?.outcome === 'succeeded';
   if (!canRun) return null;
   return (

@@ -72,7 +72,7 @@ export function Composer({ stageId, state, isDone, isAlarmed, isChecking, chips 
           aria-label="Message"
           aria-describedby={hintId}
           {...completion.field}
-          placeholder={isStarted ? 'Message' : 'Start the stage to write to Claude'}
+          placeholder={placeholderOf(isStarted, isChecking)}
           autosize
           minRows={1}
           maxRows={10}
@@ -94,6 +94,9 @@ export function Composer({ stageId, state, isDone, isAlarmed, isChecking, chips 
     </DropZone>
   );
 }
+
+const placeholderOf = (isStarted: boolean, isChecking: boolean): string =>
+  isStarted ? (isChecking ? 'Message, sent after the check' : 'Message') : 'Start the stage to write to Claude';
 
 const CommandSwitch = ({ isOn, set }: { isOn: boolean; set: (isOn: boolean) => void }) => (
   <Checkbox size="xs" label="Run as a command" checked={isOn} onChange={(event) => set(event.currentTarget.checked)} />

@@ -1,8 +1,5 @@
 import type { StageView } from '@callboard/contract';
-import { useQuery } from '@tanstack/react-query';
 import type { ComponentType, ReactNode } from 'react';
-import { boardQuery } from '../../../data/queries.ts';
-import { finishOfStage } from '../../../lib/finish-words.ts';
 import { cost, exactTime } from '../../../lib/format.ts';
 import { shellQuote } from '../../../lib/paths.ts';
 import { modeWords } from '../../../lib/permission-modes.ts';
@@ -10,6 +7,7 @@ import { usageOf } from '../../../lib/session-usage.ts';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import { PromptFiles } from './prompt-files.tsx';
 import { SessionSwitches } from './session-switches.tsx';
+import { StageFinish } from './stage-finish.tsx';
 import { StageGroup } from './stage-group.tsx';
 import css from './stage-head.module.css';
 import { StageReceipt } from './stage-receipt.tsx';
@@ -73,7 +71,11 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
         <Row name="Sandbox">
           <SandboxOf stage={stage} />
         </Row>
-        <FinishRow stage={stage} />
+        {stage.completedAt === null && (
+          <Row name="At the end">
+            <StageFinish stage={stage} />
+          </Row>
+        )}
         {stage.dependsOn.length > 0 && <Row name="Depends on">{stage.dependsOn.join(', ')}</Row>}
         {stage.issue !== null && (
           <Row name="Issue">
@@ -100,15 +102,6 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
       </dl>
     </section>
   );
-}
-
-/** What happens at the end of the stage, until it has ended. */
-function FinishRow({ stage }: { stage: StageView }) {
-  const { data: project } = useQuery({
-    ...boardQuery,
-    select: (view) => view.projects.find(({ id }) => id === stage.projectId),
-  });
-  return stage.completedAt === null ? <Row name="At the end">{finishOfStage(stage, project)}</Row> : null;
 }
 
 type Tokens = NonNullable<NonNullable<StageView['session']>['tokens']>;
