@@ -8,19 +8,22 @@ import { createKit } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
 
-it('runs the phases of a stage one after another, stops at a gate, and uses each phase’s mode', async () => {
-  const { client } = await createKit();
-  const pipeline = [
+it('runs the phases of a pipeline with its name, each in its mode and its conversation, and stops at gates', async () => {
+  const { client, model } = await createKit();
+  const marked = (text: string) => `${said(text)} {{previous.result}}`;
+  const phases = [
     { name: 'Design', prompt: said('Designed.'), permissionMode: 'plan', gate: 'human' },
     { name: 'Build', prompt: said('Built.'), permissionMode: 'acceptEdits' },
-    { name: 'Check', prompt: said('Checked.') },
+    { name: 'Check', prompt: marked('Checked.'), conversation: 'fresh', gate: 'human' },
+    { name: 'Finish', prompt: marked('Finished.'), conversation: 'fresh' },
   ];
-  const { stage } = await client.command('create_stage', {
-    projectId: 'shop',
-    title: 'A',
-    prompt: 'The task.',
-    pipeline,
+  await client.command('update_project', { projectId: 'shop', settings: { pipelines: { Careful: { phases } } } });
+  const order = { projectId: 'shop', title: 'A', prompt: 'The task.' };
+  await expect(client.command('create_stage', { ...order, pipeline: 'Carefull' })).rejects.toMatchObject({
+    code: 'unknown_pipeline',
+    message: expect.stringContaining('There are "Careful", "Just do it"'),
   });
+  const { stage } = await client.command('create_stage', { ...order, pipeline: 'careful' });
   const stageId = stage.id;
   await client.command('start_stage', { stageId });
   await client.event('session-updated', ({ atGate }) => atGate);
@@ -29,11 +32,20 @@ it('runs the phases of a stage one after another, stops at a gate, and uses each
     code: 'unknown_stage',
   });
   await client.command('advance_stage', { stageId });
-  await client.event('session-updated', ({ phaseIndex, state }) => phaseIndex === 2 && state === 'idle');
+  await client.event('session-updated', ({ phaseIndex, atGate }) => phaseIndex === 2 && atGate);
+  // The last phase begins its conversation in a process of its own.
+  await client.command('stop_stage', { stageId });
+  await client.state(stageId, 'ended');
+  await client.command('advance_stage', { stageId });
+  await client.event('session-updated', ({ phaseIndex, state }) => phaseIndex === 3 && state === 'idle');
   const view = (await client.command('get_stage', { stageId })).stage;
-  expect(view).toMatchObject({ column: 'review', session: { mode: 'acceptEdits', phaseIndex: 2, atGate: false } });
+  expect(view).toMatchObject({ column: 'review', session: { mode: 'acceptEdits', phaseIndex: 3, atGate: false } });
   const texts = (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
-  expect(texts).toEqual(['Designed.', 'Built.', 'Checked.']);
+  expect(texts).toEqual(['Designed.', 'Built.', 'Checked.', 'Finished.']);
+  // What Claude was told before each reply: all before it, or in a new conversation only what the prompt says.
+  const told = model.requests.filter(({ kind }) => kind === 'script').map(({ messages }) => JSON.stringify(messages));
+  const known = told.map((text) => ['Designed.', 'Built.', 'Checked.'].filter((said) => text.includes(said)));
+  expect(known).toEqual([[], ['Designed.'], ['Built.'], ['Checked.']]);
   await expect(client.command('advance_stage', { stageId })).rejects.toMatchObject({ code: 'not_at_gate' });
 });
 

@@ -60,7 +60,8 @@ export function FinishNote({ form }: Pick<StageFormControl, 'form'>) {
   const ofProject = project === undefined ? 'none' : projectFinish(project).way;
   if (form.finish === '' && ofProject === 'none') return null;
   const chosen = chosenPipeline(pipelinesIn(project), form);
-  const chosenBy = chosen !== null && form.finish === chosen.finish ? `as the pipeline “${chosen.name}” says` : 'set for this stage';
+  const chosenBy =
+    chosen !== null && form.finish === chosen.finish ? `as the pipeline “${chosen.name}” says` : 'set for this stage';
   const words = finishOfStage({ finish: wayOf(form), pipeline: form.phases.map(phaseOf) }, project, chosenBy);
   return (
     <p className={css.about}>
