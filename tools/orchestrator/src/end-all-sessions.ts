@@ -1,3 +1,4 @@
+import type { StageId } from '@callboard/contract';
 import { isAlive } from '@callboard/runtime/process-identity';
 import { pino } from 'pino';
 import { endMarked, endStragglers, terminate } from './claude/processes/end-processes.ts';
@@ -33,13 +34,17 @@ export async function endAllSessions(
       }),
     );
     await endStragglers(store.read.launches, GRACE_MS);
-    for (const { command, process } of await store.read.worktreeCommands.listRunning())
-      await endCommand({ id: command.id, process, isSandboxed: command.isolation.level === 'sandbox' }, GRACE_MS);
+    const left: StageId[] = [];
+    for (const { command, process } of await store.read.worktreeCommands.listRunning()) {
+      const isSandboxed = command.isolation.level === 'sandbox';
+      if (!(await endCommand({ id: command.id, process, isSandboxed }, GRACE_MS))) left.push(command.stageId);
+    }
+    const failed = results.filter(({ gone }) => !gone).map(({ stageId }) => stageId);
     for (const { run, process } of await store.read.sideRuns.listIn(['running']))
       await endCommand({ id: run.id, process, isSandboxed: false }, GRACE_MS);
     return {
       ended: results.filter(({ lived, gone }) => lived && gone).length,
-      failed: results.filter(({ gone }) => !gone).map(({ stageId }) => stageId),
+      failed: [...new Set([...failed, ...left])],
     };
   } finally {
     await store.close();

@@ -38,7 +38,7 @@ export function openWorkspace(
   });
   const settingsOf = stageSettings.requireUsable;
   const setUp = createSetUp({
-    ...{ store, commands: worktreeCommands, settingsOf },
+    ...{ store, log, commands: worktreeCommands, settingsOf },
     settingsOfNew: stageSettings.ofNewStage,
   });
   const cleanUp = createCleanUp({ store, log, commands: worktreeCommands, ports, settingsOf });

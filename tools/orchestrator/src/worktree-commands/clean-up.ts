@@ -20,6 +20,8 @@ export interface CleanUpParts {
   ports: Ports;
   /** As in `SetUpParts`. */
   settingsOf: (stageId: StageId, key: WorkspaceKey) => Promise<WorkspaceSettings>;
+  /** How long a clean-up may take while somebody waits for the removal of the worktree. */
+  beforeRemovalMs?: number;
 }
 
 /** Ends what runs in a worktree, and cleans it up: when its stage is done, and before it is removed. */
@@ -34,7 +36,14 @@ export interface CleanUp {
   settled(): Promise<void>;
 }
 
-export function createCleanUp({ store, log, commands, ports, settingsOf }: CleanUpParts): CleanUp {
+export function createCleanUp({
+  store,
+  log,
+  commands,
+  ports,
+  settingsOf,
+  beforeRemovalMs = BEFORE_REMOVAL_MS,
+}: CleanUpParts): CleanUp {
   const under = new Set<Promise<void>>();
 
   /** @param mostMs ends it after this long, whatever its own limit is */
@@ -67,17 +76,22 @@ export function createCleanUp({ store, log, commands, ports, settingsOf }: Clean
     return newest?.state === 'passed' && stage?.completedAt != null && newest.startedAt >= stage.completedAt;
   }
 
+  /** A stage that was reopened meanwhile may have servers on its ports. */
+  async function releaseIfDone(stageId: StageId): Promise<void> {
+    if ((await store.read.stages.find(stageId))?.completedAt != null) await ports.release(stageId);
+  }
+
   return {
     afterDone(stageId) {
       const work = cleanUp(stageId, 'Its stage is done.')
-        .then(() => ports.release(stageId))
+        .then(() => releaseIfDone(stageId))
         .catch((error: unknown) => log.error({ err: error, stageId }, 'cleaning up a worktree failed'));
       under.add(work);
       void work.finally(() => under.delete(work));
     },
     async beforeRemoval(stageId) {
       const isClean = await isCleanedUp(stageId).catch(() => false);
-      const work = isClean ? commands.endAllOf(stageId, REMOVED) : cleanUp(stageId, REMOVED, BEFORE_REMOVAL_MS);
+      const work = isClean ? commands.endAllOf(stageId, REMOVED) : cleanUp(stageId, REMOVED, beforeRemovalMs);
       await work.catch((error: unknown) => log.error({ err: error, stageId }, 'cleaning up a worktree failed'));
     },
     async runAgain(stageId, by) {

@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises';
+import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { StageId } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
@@ -48,4 +48,24 @@ it('gives its end as plain lines', async () => {
   await appendFile(file.path, 'first line\n\u001b[31mred\u001b[0m\n10%\r50%\r100%\r\nlast\n');
   expect(await tailOf(file, 1_000)).toBe('first line\nred\n100%\nlast');
   expect(await tailOf(file, 8)).toBe('last');
+});
+
+it('is empty only if there is none: what cannot be read is an error', async () => {
+  const file = await open();
+  await mkdir(file.path);
+  await expect(file.read(0)).rejects.toMatchObject({ code: 'EISDIR' });
+});
+
+it('is never in a wrong place after a crash while it was shortened', async () => {
+  const file = await open({ longest: 10, kept: 4 });
+  await appendFile(file.path, '0123456789ab');
+  await file.bound();
+  await appendFile(file.path, 'cdefghijklmn');
+  const begin = file.path.slice(0, -'.log'.length);
+  // Killed before the new end was put in place.
+  await rm(`${begin}.old`);
+  await writeFile(file.path, '');
+  await writeFile(`${begin}.start`, '24');
+  await appendFile(file.path, 'op');
+  expect(await file.read(12)).toEqual({ output: 'op', from: 24, to: 26, total: 26, isCut: true });
 });

@@ -2,6 +2,7 @@ import { mkdir, open, rename, rm, stat, truncate, writeFile } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import type { CommandOutput, StageId } from '@callboard/contract';
+import { systemCode } from '@callboard/runtime/errors';
 
 /** When a file of output is longer than this, its end begins a new one, and what came before the end is dropped. */
 const LIMITS = { longest: 8 * 1024 * 1024, kept: 4 * 1024 * 1024 };
@@ -18,7 +19,7 @@ export interface OutputFile {
   create(): Promise<void>;
   /** Shortens it if it has become too long. The command writes at the end, wherever that is. */
   bound(): Promise<void>;
-  /** Returns a page from this position on; without one, the end. */
+  /** Returns a page from this position on; without one, the end. @throws a system error */
   read(after?: number): Promise<CommandOutput>;
   remove(): Promise<void>;
 }
@@ -40,9 +41,11 @@ export function outputFile(dataDir: string, stageId: StageId, id: string, limits
       if (size <= longest) return;
       const from = (await startOf()) + size;
       await writeFile(`${old}.new`, await bytesOf(path, size - kept, kept), { mode: 0o600 });
+      // In this order, a crash leaves less output than there was, never output in a wrong place.
+      await rm(old, { force: true });
       await truncate(path, 0); // what is printed in this moment is lost
-      await rename(`${old}.new`, old);
       await writeFile(start, String(from), { mode: 0o600 });
+      await rename(`${old}.new`, old);
     },
     async read(after) {
       const [begin, size, oldSize] = [await startOf(), await sizeOf(path), await sizeOf(old)];
@@ -64,7 +67,7 @@ export function outputFile(dataDir: string, stageId: StageId, id: string, limits
       };
     },
     async remove() {
-      for (const file of [path, old, start]) await rm(file, { force: true });
+      for (const file of [path, old, `${old}.new`, start]) await rm(file, { force: true });
     },
   };
 }
@@ -97,11 +100,15 @@ function wholeCharacters(bytes: Buffer): [number, number] {
   return [first, last];
 }
 
-const sizeOf = (path: string): Promise<number> =>
-  stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
+/** A run that has printed nothing yet has no file. Any other error is told. */
+function orNothing<T>(nothing: T): (error: unknown) => T {
+  return (error) => {
+    if (systemCode(error) === 'ENOENT') return nothing;
+    throw error;
+  };
+}
+
+const sizeOf = (path: string): Promise<number> => stat(path).then(({ size }) => size, orNothing(0));
 
 async function textOf(path: string): Promise<string> {
   return (await bytesOf(path, 0, 100)).toString('utf8');
@@ -109,7 +116,7 @@ async function textOf(path: string): Promise<string> {
 
 /** Returns what is there of these bytes. */
 async function bytesOf(path: string, from: number, length: number): Promise<Buffer> {
-  const file = await open(path, 'r').catch(() => null);
+  const file = await open(path, 'r').catch(orNothing(null));
   if (file === null) return Buffer.alloc(0);
   try {
     const buffer = Buffer.alloc(length);

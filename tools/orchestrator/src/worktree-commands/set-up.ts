@@ -9,12 +9,14 @@ import {
 } from '@callboard/contract';
 import { orAborted } from '@callboard/runtime/waits';
 import { OperationalError, Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 import { requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import type { RunningCommand, WorktreeCommands } from './worktree-commands.ts';
 
 export interface SetUpParts {
   store: Store;
+  log: Logger;
   commands: WorktreeCommands;
   /** The settings in force for the stage, for running something. @throws Rejection `settings_invalid`, `settings_not_agreed` */
   settingsOf: (stageId: StageId, key: WorkspaceKey) => Promise<WorkspaceSettings>;
@@ -43,7 +45,7 @@ export interface SetUp {
 /** How much of the output the words of a failure have. */
 const TOLD_BYTES = 600;
 
-export function createSetUp({ store, commands, settingsOf, settingsOfNew }: SetUpParts): SetUp {
+export function createSetUp({ store, log, commands, settingsOf, settingsOfNew }: SetUpParts): SetUp {
   /** Runs that a start waits for. */
   const waitedFor = new Map<StageId, string>();
 
@@ -84,7 +86,11 @@ export function createSetUp({ store, commands, settingsOf, settingsOfNew }: SetU
       if (setup === null) throw noCommand('set-up');
       const { command, ended } = await begin(stageId, setup, by);
       void ended.then(async ({ state }) => {
-        if (state === 'passed') await setState(store, stageId, 'done').catch(() => undefined); // the stage was removed
+        if (state !== 'passed') return;
+        await setState(store, stageId, 'done').catch((error: unknown) => {
+          // Its stage was removed meanwhile. Otherwise it stays due, and runs again.
+          if (!(error instanceof Rejection)) log.error({ err: error, stageId }, 'a set-up that passed was not stored');
+        });
       });
       return command;
     },

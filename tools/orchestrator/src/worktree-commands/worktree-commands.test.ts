@@ -1,11 +1,14 @@
 import { copyFile, link, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { WorkspaceSettings } from '@callboard/contract';
 import { isAlive } from '@callboard/runtime/process-identity';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
 import { openTestStore, sampleProject, silent } from '../../test/support/test-store.ts';
 import { findCommandProcesses } from '../claude/processes/marked-processes.ts';
+import { endAllSessions } from '../end-all-sessions.ts';
+import { createCleanUp } from './clean-up.ts';
 import { createIsolationTrial } from './command-place.ts';
 import { createPorts } from './ports.ts';
 import { type CommandOrder, createWorktreeCommands } from './worktree-commands.ts';
@@ -21,7 +24,7 @@ const scene = async (sandbox: boolean) => {
   const checkout = join(base, 'shop');
   for (const folder of [path, checkout]) await mkdir(folder, { recursive: true });
   await writeFile(join(dataDir, 'store.sqlite'), 'SQLite');
-  const { store, edges, events, addStage } = await openTestStore();
+  const { store, edges, events, addStage, file } = await openTestStore();
   await store.transact((tx) => tx.projects.save(sampleProject({ path: checkout, settings: { sandbox } })));
   const stageId = await addStage({ worktree: { path, branch: 'callboard/S1', base: 'abc' } });
   const open = (graceMs = 1_000) => {
@@ -44,7 +47,7 @@ const scene = async (sandbox: boolean) => {
     const { output } = await commands.output(stageId, ended.id, {});
     return { ...ended, output };
   };
-  return { ...{ dataDir, path, store, events, stageId, commands, open, order, run } };
+  return { ...{ dataDir, path, file, store, events, stageId, commands, open, order, run } };
 };
 
 type Scene = Awaited<ReturnType<typeof scene>>;
@@ -186,4 +189,40 @@ it('keeps the newest runs of a name', async () => {
   for (let n = 0; n < 22; n++) await run('true', { kind: 'check', name: 'lint' });
   const kept = await commands.list(stageId);
   expect(kept.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 20 }, (_, n) => 22 - n));
+});
+
+it('ends with all its processes when everything is ended while Callboard is not running', async () => {
+  const here = await scene(hasSandbox);
+  const { command } = await here.commands.start(
+    here.order('setsid sleep 1000 & touch up; sleep 1001', { kind: 'server', name: 'web' }),
+  );
+  await started(here);
+  await until('its process is stored', async () =>
+    (await here.store.read.worktreeCommands.listRunning()).some(({ process }) => process !== null),
+  );
+  expect(await endAllSessions(dirname(here.file), { log: () => undefined })).toEqual({ ended: 0, failed: [] });
+  expect(await left(command.id)).toEqual([]);
+});
+
+it('says that Callboard is stopping, and stores no run that cannot begin', async () => {
+  const { commands, order, stageId, dataDir, open } = await scene(false);
+  await writeFile(join(dataDir, 'commands'), 'in the way');
+  await expect(commands.start(order('true'))).rejects.toThrow(/ENOTDIR|EEXIST/);
+  expect(await commands.list(stageId)).toEqual([]);
+  const stopped = open();
+  await stopped.shutDown();
+  await expect(stopped.start(order('true'))).rejects.toMatchObject({ code: 'orchestrator_unreachable' });
+});
+
+it('lets a clean-up hold up a removal only for so long', async () => {
+  const { store, stageId, commands, dataDir } = await scene(false);
+  const settings = WorkspaceSettings.parse({ cleanup: { command: 'trap "" TERM; sleep 1000', timeLimit: 600 } });
+  const cleanUp = createCleanUp({
+    ...{ store, log: silent, commands, ports: createPorts({ store, dataDir }), beforeRemovalMs: 300 },
+    settingsOf: async () => settings,
+  });
+  await cleanUp.beforeRemoval(stageId);
+  const [run] = await commands.list(stageId);
+  expect(run).toMatchObject({ kind: 'cleanup', state: 'timed-out' });
+  expect(await left(run?.id ?? '')).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandOutput, StageId, WorktreeCommand, WorktreeCommandKind } from '@callboard/contract';
+import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import type { IsolationSupport } from '../isolation/isolate.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
@@ -54,7 +55,7 @@ export interface RunningCommand {
  * killed are ended by the next one, and count as interrupted.
  */
 export interface WorktreeCommands {
-  /** @throws Rejection `unknown_stage`, `no_worktree`, `command_running` (this kind and name), `disk_low` */
+  /** @throws Rejection `unknown_stage`, `no_worktree`, `command_running` (this kind and name), `disk_low`, `orchestrator_unreachable` (Callboard is stopping) */
   start(order: CommandOrder): Promise<RunningCommand>;
   /** Ends it for a person. Resolves when it has ended; at once if it has. @throws Rejection `unknown_command` */
   stop(stageId: StageId, commandId: string, by: string): Promise<WorktreeCommand>;
@@ -96,8 +97,10 @@ export function createWorktreeCommands(parts: WorktreeCommandsParts): WorktreeCo
   const starting = new Set<string>();
   const fileOf = ({ stageId, id }: Pick<WorktreeCommand, 'stageId' | 'id'>) => outputFile(dataDir, stageId, id);
   const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'stage-removed')
-      void rm(join(commandsFolder(dataDir), data.stageId), { recursive: true, force: true });
+    if (type !== 'stage-removed') return;
+    rm(join(commandsFolder(dataDir), data.stageId), { recursive: true, force: true }).catch((error: unknown) =>
+      log.warn({ err: error, stageId: data.stageId }, 'the output of a removed stage was not deleted'),
+    );
   });
 
   async function find(stageId: StageId, commandId: string): Promise<WorktreeCommand> {
@@ -170,24 +173,23 @@ function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
 
   async function start(order: CommandOrder): Promise<RunningCommand> {
     await settled;
-    const { stageId, kind, name } = order;
+    const { stageId } = order;
     const stage = await requireStage(store.read, stageId);
     const project = await requireProject(store.read, stage.projectId);
     const { worktree } = stage;
     if (worktree === null)
       throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start it, and it gets one.`);
     const others = [...running.values()].filter(({ order }) => order.stageId === stageId);
-    if (isDown || others.some(({ order }) => order.kind === kind && order.name === name))
-      throw new Rejection('command_running', `${name} is already running in ${stageId}. Stop it first.`);
+    requireFree(order, others, isDown);
     const id = parts.edges.newWireId();
     const ports = await parts.ports.reserve(stageId, others.length === 0);
     const port = ports.base + (order.portOffset ?? 0);
     const caches = await parts.cachesOf(stageId);
     const place = { id, command: order.command, stage, project, worktree, ports, port, caches };
     const placed = await placeCommand(parts, place);
-    const command = await record(parts, order, { id, placed });
     const file = outputFile(dataDir, stageId, id);
-    await file.create();
+    await file.create(); // first: a run that is stored counts as running
+    const { command, old } = await record(parts, order, { id, placed });
     const run = runCommand({
       ...{ id, placed, file, graceMs, timeLimitMs: order.timeLimitMs },
       onSpawned: (process) => store.transact((tx) => tx.worktreeCommands.setProcess(id, process)),
@@ -195,6 +197,7 @@ function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
     const ended = settle(command, run);
     running.set(id, { order, run, ended });
     if (isDown) run.end({ state: 'interrupted', reason: RESTARTED });
+    forgetOutputs(parts, old);
     return { command, ended };
   }
 
@@ -219,13 +222,19 @@ function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
   };
 }
 
-/** Stores the run before anything is spawned, and forgets the oldest runs of this kind and name. */
+function requireFree({ stageId, kind, name }: CommandOrder, others: readonly Running[], isDown: boolean): void {
+  if (isDown) throw new Rejection('orchestrator_unreachable', 'Callboard is stopping, so nothing was run.');
+  if (others.some(({ order }) => order.kind === kind && order.name === name))
+    throw new Rejection('command_running', `${name} is already running in ${stageId}. Stop it first.`);
+}
+
+/** Stores the run before anything is spawned, and forgets the oldest runs of this kind and name. @returns those too */
 async function record(
-  { store, dataDir }: WorktreeCommandsParts,
+  { store }: WorktreeCommandsParts,
   { stageId, kind, name, command: line, by }: CommandOrder,
   { id, placed }: { id: string; placed: PlacedCommand },
-): Promise<WorktreeCommand> {
-  const { command, old } = await store.transact(async (tx) => {
+): Promise<{ command: WorktreeCommand; old: WorktreeCommand[] }> {
+  return store.transact(async (tx) => {
     const reason = tx.diskPauseReason();
     if (reason !== null) throw new Rejection('disk_low', reason);
     const earlier = (await tx.worktreeCommands.listOf(stageId)).filter((one) => one.kind === kind && one.name === name);
@@ -241,23 +250,42 @@ async function record(
     await tx.emit({ type: 'worktree-command-updated', data: command });
     return { command, old };
   });
-  for (const one of old) await outputFile(dataDir, stageId, one.id).remove();
-  return command;
 }
 
-/** Ends what an orchestrator that was killed had running. */
-async function settleInterrupted({ store, edges, log, graceMs }: WorktreeCommandsParts): Promise<void> {
-  for (const { command, process } of await store.read.worktreeCommands.listRunning()) {
-    const isSandboxed = command.isolation.level === 'sandbox';
-    const isGone = await endCommand({ id: command.id, process, isSandboxed }, graceMs);
-    if (!isGone) log.warn({ id: command.id }, 'some processes of a command could not be ended');
-    const ended: WorktreeCommand = {
-      ...command,
-      ...{ state: 'interrupted', reason: RESTARTED, endedAt: edges.now().toISOString() },
-    };
-    await store.transact(async (tx) => {
-      await tx.worktreeCommands.update(ended);
-      await tx.emit({ type: 'worktree-command-updated', data: ended });
-    });
-  }
+/** Deletes the output of runs that are no longer kept, in the background. */
+function forgetOutputs({ dataDir, log }: WorktreeCommandsParts, runs: readonly WorktreeCommand[]): void {
+  for (const { id, stageId } of runs)
+    outputFile(dataDir, stageId, id)
+      .remove()
+      .catch((error: unknown) => log.warn({ err: error, id }, 'old output was not deleted'));
+}
+
+/** Ends what an orchestrator that was killed had running. One that fails does not keep the others from being ended. */
+async function settleInterrupted(parts: WorktreeCommandsParts): Promise<void> {
+  const { store, log } = parts;
+  for (const { command, process } of await store.read.worktreeCommands.listRunning())
+    await settleOne(parts, command, process).catch((error: unknown) =>
+      log.error({ err: error, id: command.id }, 'ending a command of an earlier run failed'),
+    );
+}
+
+async function settleOne(
+  { store, edges, log, graceMs }: WorktreeCommandsParts,
+  command: WorktreeCommand,
+  process: ProcessIdentity | null,
+): Promise<void> {
+  const isGone = await endCommand(
+    { id: command.id, process, isSandboxed: command.isolation.level === 'sandbox' },
+    graceMs,
+  );
+  if (!isGone) log.warn({ id: command.id }, 'some processes of a command could not be ended');
+  const reason = isGone ? RESTARTED : `${RESTARTED} Some of its processes could not be ended.`;
+  const ended: WorktreeCommand = {
+    ...command,
+    ...{ state: 'interrupted', reason, endedAt: edges.now().toISOString() },
+  };
+  await store.transact(async (tx) => {
+    await tx.worktreeCommands.update(ended);
+    await tx.emit({ type: 'worktree-command-updated', data: ended });
+  });
 }
