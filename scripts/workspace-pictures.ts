@@ -78,6 +78,73 @@ async function servers(page: Page, show: Show): Promise<void> {
   await page.getByRole('button', { name: 'Show output of web' }).click();
 }
 
+const GB = 1_073_741_824;
+const worktree = (stage: string, title: string | null, bytes: number, stays: string | null) => ({
+  ...{ name: stage, path: `/home/ada/.callboard/worktrees/shop/${stage}`, stageId: title === null ? null : stage },
+  ...{ stageTitle: title, bytes, measuredAt: new Date().toISOString(), stays },
+});
+const WORK = { branch: 'callboard/STAGE-3', uncommitted: 3, unmerged: 2 };
+const FILES = {
+  files: [
+    { path: '.env', bytes: 212 },
+    { path: 'notes/plan.md', bytes: 8_120 },
+  ],
+  fileCount: 2,
+  bytes: 8_332,
+};
+
+/** The worktrees in the settings of a project. */
+async function worktrees(page: Page): Promise<void> {
+  await page.route('**/worktrees', (route) =>
+    route.fulfill({
+      json: {
+        isMeasuring: false,
+        worktrees: [
+          worktree('STAGE-1', 'Login form', 1.2 * GB, 'STAGE-1 has a running session.'),
+          worktree('STAGE-3', 'Dark mode', 0.8 * GB, null),
+          worktree('STAGE-7', null, 0.3 * GB, null),
+        ],
+      },
+    }),
+  );
+  await page.route('**/clean-up', (route) =>
+    route.fulfill({
+      json: {
+        cleanUp: {
+          ...{ path: '/home/ada/.callboard/worktrees/shop/STAGE-3', left: null, work: WORK, ...FILES },
+          buildFolders: [{ path: 'node_modules', bytes: 812_345_678 }],
+        },
+      },
+    }),
+  );
+  await page.goto(new URL('/', page.url()).href);
+  await page.waitForTimeout(1_000);
+  await page.keyboard.press('Escape');
+  await page.waitForTimeout(300);
+  await page.getByRole('button', { name: 'Projects' }).click();
+  await page.getByRole('menuitem', { name: 'shop' }).click();
+  await page.getByRole('tab', { name: 'Worktrees' }).click();
+  await page.getByRole('list', { name: 'Worktrees' }).scrollIntoViewIfNeeded();
+}
+
+async function cleanUp(page: Page): Promise<void> {
+  await worktrees(page);
+  await page.getByRole('button', { name: 'Clean up Dark mode' }).click();
+  await page.getByText('node_modules').waitFor();
+}
+
+async function trash(page: Page): Promise<void> {
+  const [at, expiresAt] = [0, 29].map((days) => new Date(Date.now() + days * 86_400_000).toISOString());
+  const work = { ref: 'refs/callboard/trash/STAGE-3/now', commit: '3f2a1c0'.padEnd(40, '0'), ...WORK };
+  const entry = {
+    ...{ id: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', projectId: 'shop', projectName: 'shop', stageId: 'STAGE-3' },
+    ...{ stageTitle: 'Dark mode', by: 'Ada', at, expiresAt, ...FILES, work, worktree: null },
+  };
+  await page.route('**/api/trash', (route) => route.fulfill({ json: { entries: [entry] } }));
+  await page.goto(new URL('/trash', page.url()).href);
+  await page.getByRole('list', { name: 'Trash' }).waitFor();
+}
+
 /** What happens before Claude starts in a worktree, and what runs there, by the name of its picture. */
 export const workspacePictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
   'set-up-running': lookOf('starting', null, '', { state: 'running', exitCode: null, reason: null, endedAt: null }),
@@ -90,4 +157,7 @@ export const workspacePictures: Record<string, (page: Page, show: Show) => Promi
     {},
   ),
   servers,
+  worktrees,
+  'worktree-clean-up': cleanUp,
+  'trash-work': trash,
 };

@@ -64,6 +64,8 @@ export const problems = {
   trust_changed: 409,
   no_worktree: 409,
   no_command: 409,
+  no_editor: 409,
+  not_this_machine: 409,
   command_running: 409,
   settings_invalid: 409,
   settings_not_agreed: 409,

@@ -25,6 +25,8 @@ export const ProjectSettings = z.object({
   sandboxSockets: z.array(z.string()).default([]),
   /** Folders of Markdown files, absolute or relative to the repository, whose stages follow the files. */
   stageFolders: z.array(z.string()).default([]),
+  /** The command that opens a worktree, whose path it gets; null: the first known editor on PATH. Only people set it. */
+  editor: z.string().nullable().default(null),
   ...workspaceSettings,
 });
 export type ProjectSettings = z.infer<typeof ProjectSettings>;
@@ -88,6 +90,7 @@ const SettingsPatch = z.strictObject({
   sandboxAutoAllow: z.boolean().optional(),
   sandboxHosts: z.array(SandboxHost).max(200).optional(),
   sandboxSockets: z.array(SandboxSocket).max(50).optional(),
+  editor: z.string().trim().min(1).max(500).nullable().optional(),
   ...WorkspacePatch.shape,
   passRepositoryRules: replacedByTrust,
   runRepositoryHooks: replacedByTrust,

@@ -9,6 +9,10 @@ const ofServer = z.object({ ...onStage, name: z.string().min(1).max(40) });
 
 /** Commands about the worktrees of stages, and about what the project runs in them. */
 export const workspaceCommands = {
+  /** The commands of known editors on the machine of the orchestrator; the first one is used if a project names none. */
+  get_editors: { input: z.object({}), reply: z.object({ editors: z.array(z.string()) }) },
+  /** Opens the stage's worktree in an editor on the machine of the orchestrator. */
+  open_in_editor: { input: z.object(onStage), reply: z.object({ command: z.string() }) },
   /** Lists the runs of the project's commands in the stage's worktree, newest first. */
   get_stage_commands: {
     time: 'read',

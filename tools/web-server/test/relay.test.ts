@@ -172,3 +172,14 @@ it('passes on the answer to a question with any text, and never treats such a ke
     true,
   );
 });
+
+it('opens an editor only for a browser on this machine', async () => {
+  const open = (remoteAddress: string, headers = {}) =>
+    harness.app.inject({
+      ...{ method: 'POST', url: '/api/stages/STAGE-1/editor', remoteAddress },
+      headers: { ...bearer, ...headers },
+    });
+  for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) expect((await open(address)).statusCode).toBe(200);
+  for (const far of [open('192.168.1.7'), open('127.0.0.1', { 'x-forwarded-for': '192.168.1.7' })])
+    expect((await far).json()).toMatchObject({ status: 409, code: 'not_this_machine' });
+});

@@ -89,6 +89,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   get_trash: { method: 'GET', path: '/api/trash' },
   restore_trash: { method: 'POST', path: '/api/trash/:trashId/restore' },
 
+  get_editors: { method: 'GET', path: '/api/editors' },
+  open_in_editor: { method: 'POST', path: '/api/stages/:stageId/editor' },
   get_stage_commands: { method: 'GET', path: '/api/stages/:stageId/commands' },
   run_stage_command: { method: 'POST', path: '/api/stages/:stageId/commands' },
   get_servers: { method: 'GET', path: '/api/stages/:stageId/servers' },

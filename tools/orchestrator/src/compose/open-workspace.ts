@@ -4,6 +4,7 @@ import type { Store } from '../store/store.ts';
 import { type CleanUp, createCleanUp } from '../worktree-commands/clean-up.ts';
 import { createIsolationTrial } from '../worktree-commands/command-place.ts';
 import { createDevServers, type DevServers } from '../worktree-commands/dev-servers.ts';
+import { createEditors, type Editors } from '../worktree-commands/editors.ts';
 import { createPorts, type Ports } from '../worktree-commands/ports.ts';
 import { createSetUp, type SetUp } from '../worktree-commands/set-up.ts';
 import { createWorktreeCommands, type WorktreeCommands } from '../worktree-commands/worktree-commands.ts';
@@ -18,6 +19,7 @@ export interface Workspace {
   setUp: SetUp;
   cleanUp: CleanUp;
   devServers: DevServers;
+  editors: Editors;
 }
 
 /** Builds it, after which the commands of an orchestrator that was killed are ended. */
@@ -46,5 +48,5 @@ export function openWorkspace(
   const devServers = createDevServers({ store, commands: worktreeCommands, settingsOf, namesOf });
   life.onStop('clean-up', cleanUp.settled);
   life.onStop('worktree commands', worktreeCommands.shutDown);
-  return { stageSettings, ports, worktreeCommands, setUp, cleanUp, devServers };
+  return { stageSettings, ports, worktreeCommands, setUp, cleanUp, devServers, editors: createEditors({ store, env }) };
 }

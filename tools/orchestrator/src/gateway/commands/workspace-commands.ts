@@ -1,6 +1,7 @@
 import type { WorktreeCleaning } from '../../trash/clean-worktrees.ts';
 import type { CleanUp } from '../../worktree-commands/clean-up.ts';
 import type { DevServers } from '../../worktree-commands/dev-servers.ts';
+import type { Editors } from '../../worktree-commands/editors.ts';
 import type { SetUp } from '../../worktree-commands/set-up.ts';
 import type { WorktreeCommands } from '../../worktree-commands/worktree-commands.ts';
 import type { CommandHandlers } from './command-handler.ts';
@@ -11,9 +12,12 @@ export interface WorkspaceParts {
   cleanUp: CleanUp;
   devServers: DevServers;
   cleaning: WorktreeCleaning;
+  editors: Editors;
 }
 
 type WorkspaceCommands =
+  | 'get_editors'
+  | 'open_in_editor'
   | 'get_worktrees'
   | 'get_worktree_clean_up'
   | 'clean_worktree'
@@ -26,8 +30,10 @@ type WorkspaceCommands =
   | 'stop_command';
 
 export function workspaceCommands(parts: WorkspaceParts): Pick<CommandHandlers, WorkspaceCommands> {
-  const { worktreeCommands, setUp, cleanUp, devServers, cleaning } = parts;
+  const { worktreeCommands, setUp, cleanUp, devServers, cleaning, editors } = parts;
   return {
+    get_editors: async () => ({ editors: await editors.list() }),
+    open_in_editor: async ({ stageId }) => ({ command: await editors.open(stageId) }),
     get_worktrees: ({ projectId }) => cleaning.list(projectId),
     get_worktree_clean_up: async ({ projectId, name }) => ({ cleanUp: await cleaning.preview(projectId, name) }),
     clean_worktree: ({ buildFolders = 'keep', ...which }, { actor }) =>

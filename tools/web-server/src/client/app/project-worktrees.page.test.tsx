@@ -32,6 +32,7 @@ async function open(project = sampleProject({ id: 'web', name: 'Web' })) {
     get_worktrees: () => ({ worktrees, isMeasuring: ++reads === 1 }),
     get_worktree_clean_up: () => ({ cleanUp }),
     update_project: () => ({ project }),
+    get_editors: () => ({ editors: ['code', 'zed'] }),
   });
   await page.user.click(await screen.findByRole('button', { name: 'Projects' }));
   await page.user.click(await screen.findByRole('menuitem', { name: 'Web', hidden: true }));
@@ -114,4 +115,13 @@ it('cleans up all that nobody needs, and tells which stayed', async () => {
   await user.click(dialog.getByRole('button', { name: 'Clean up' }));
   await dialog.findByText('1 worktree cleaned up, 1 left in place: STAGE-1 is locked.');
   expect(sent('clean_worktree')).toHaveLength(2);
+});
+
+it('offers the editors of the machine, and keeps the command of a person', async () => {
+  const { user, sent } = await open();
+  await user.click(screen.getByRole('tab', { name: 'Settings' }));
+  await screen.findByText('A command that gets the path of the worktree. Empty: code.');
+  await user.type(screen.getByRole('combobox', { name: 'Editor for worktrees' }), 'zed --new');
+  await user.click(screen.getByRole('button', { name: 'Save' }));
+  await waitFor(() => expect(sent('update_project')).toMatchObject([{ settings: { editor: 'zed --new' } }]));
 });

@@ -2,6 +2,7 @@ import type { StageView, WorktreeCommand } from '@callboard/contract';
 import { screen, waitFor, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
+import { problem } from '../test/page-server.ts';
 import { board, session, stage } from '../test/samples.ts';
 
 const AT = '2026-01-01T10:00:00.000Z';
@@ -90,4 +91,12 @@ it('starts and stops dev servers among the details, and links to their ports wit
   await user.click(within(details).getByRole('button', { name: 'Stop web' }));
   await within(details).findByText('Stopped by Ada.');
   expect(sent('stop_server')).toEqual([{ stageId: 'STAGE-1', name: 'web' }]);
+});
+
+it('opens the worktree in an editor, and says why if that fails', async () => {
+  const { user, server, sent } = open('/stages/STAGE-1?tab=details', { state: 'idle' });
+  server.answer({ open_in_editor: () => problem('no_editor', 'No editor was found on PATH.') });
+  await user.click(await screen.findByRole('button', { name: 'Open in editor' }));
+  await screen.findByText('No editor was found on PATH.');
+  expect(sent('open_in_editor')).toEqual([{ stageId: 'STAGE-1' }]);
 });

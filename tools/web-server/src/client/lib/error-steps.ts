@@ -61,6 +61,8 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   unknown_side_run: own('refresh'),
   command_running: own('refresh'),
   no_command: own(null),
+  no_editor: own(null),
+  not_this_machine: own(null),
   no_worktree: own('start-stage'),
   settings_invalid: own(null),
   settings_not_agreed: own(null),

@@ -185,6 +185,8 @@ export const examples: Examples = {
     reply: { status: 'resumed', messageId: queued.messageId },
   },
 
+  get_editors: { input: {}, reply: { editors: ['code', 'zed'] } },
+  open_in_editor: { input: onStage, reply: { command: 'code' } },
   get_stage_commands: { input: onStage, reply: { commands: [work.command] } },
   run_stage_command: {
     input: { ...onStage, kind: 'setup' },

@@ -36,6 +36,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_trash: 'The entry is no longer in the trash: it was restored, or deleted because of its age.',
   unknown_worktree: 'The project has no worktree of that name; it may have been cleaned up already.',
   worktree_stays: 'The worktree cannot be cleaned up now; the message says why. Nothing was changed.',
+  no_editor: 'No editor was found, or its command failed; the message says why.',
+  not_this_machine: 'The request came from another machine, on which no editor can be opened.',
   unknown_command: 'The stage has no such run of a command, or it is no longer kept.',
   unknown_server: 'The project has no dev server of that name.',
   unknown_process: 'The session left no such process running, or it has ended; nothing was ended.',

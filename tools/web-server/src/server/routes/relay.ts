@@ -4,12 +4,14 @@ import {
   type CommandReply,
   type CommandType,
   commands,
+  hostPlace,
   type ProblemCode,
 } from '@callboard/contract';
 import { pathFields, type RoutedCommand, routes, toRequest } from '@callboard/contract/client';
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
 import type { Authenticator } from '../auth/authenticator.ts';
+import { Rejection } from '../errors.ts';
 import { examples } from '../openapi/examples.ts';
 import { json, problemResponses } from '../openapi/responses.ts';
 import { withExample } from '../openapi/schemas.ts';
@@ -41,6 +43,8 @@ export interface RelayNotes {
   /** The media types of files that it can also return. */
   files?: readonly string[];
   bodyLimit?: number;
+  /** Only for requests from this machine. */
+  isLocal?: boolean;
 }
 
 /** For bodies with files. */
@@ -75,6 +79,7 @@ export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, 
       response: { ...successes, ...problemResponses({ own: problems, isRelayed: true, hasBody: body !== null }) },
     },
     async handler(request, answer) {
+      if (notes.isLocal === true) requireLocal(request.raw);
       const { params: inPath, query: inQuery, body: given } = request;
       const fields = [query && inQuery, body && (bodyField === undefined ? given : { [bodyField]: given }), inPath];
       // Each part was checked with the matching part of the command's schema.
@@ -83,6 +88,14 @@ export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, 
       return answer.code(status === 'created' ? createdStatus(data) : status).send(data);
     },
   };
+}
+
+/** @throws Rejection `not_this_machine`. A tunnel to this machine cannot be told from a browser on it. */
+function requireLocal({ socket, headers }: IncomingMessage): void {
+  const isLocal = hostPlace(socket.remoteAddress ?? '') === 'this-machine';
+  if (isLocal && headers['x-forwarded-for'] === undefined && headers.forwarded === undefined) return;
+  const message = 'Your browser is on another machine, so no editor can be opened there. Copy the path instead.';
+  throw new Rejection('not_this_machine', message);
 }
 
 const createdStatus = (reply: object) => ('created' in reply && reply.created === true ? 201 : 200);

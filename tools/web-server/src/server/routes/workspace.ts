@@ -3,6 +3,16 @@ import type { Relays } from './relay.ts';
 
 /** What projects run in the worktrees of their stages. */
 export const workspaceRelays = {
+  get_editors: {
+    summary: 'List the editors on the machine of the orchestrator',
+    description: 'Commands of known editors on its PATH. A project may name another one in its setting `editor`.',
+  },
+  open_in_editor: {
+    isLocal: true,
+    summary: 'Open the worktree of a stage in an editor',
+    description: 'On the machine of the orchestrator, so only for requests that come from there.',
+    problems: ['unknown_stage', 'no_worktree', 'no_editor', 'not_this_machine'],
+  },
   get_stage_commands: {
     summary: 'List what ran in the worktree of a stage, newest first',
     description:

@@ -9,6 +9,7 @@ import type {
   StageView,
 } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
+import { queryOptions } from '@tanstack/react-query';
 import { openCompleteDialog } from '../../../data/complete-dialog.ts';
 import { advanceStage, reopenStage, startStage } from '../../../data/stage-commands.ts';
 import { useCommand } from '../../../data/use-command.tsx';
@@ -107,3 +108,10 @@ export function useDropCommand() {
 export const tellRefusedDrop = (words: string): void => {
   notifications.show({ title: 'Nothing was changed', message: words, color: 'gray', autoClose: 8_000 });
 };
+
+/** The editors on the machine of the orchestrator. */
+export const editorsQuery = queryOptions({
+  queryKey: ['editors'],
+  queryFn: async ({ signal }) => (await client.command('get_editors', {}, { signal })).editors,
+  staleTime: 60_000,
+});

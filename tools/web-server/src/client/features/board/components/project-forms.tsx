@@ -1,12 +1,12 @@
 import type { Project, ProjectId } from '@callboard/contract';
-import { Button, Checkbox, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
+import { Autocomplete, Button, Checkbox, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, type FormEvent, useState } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Confirm } from '../../../ui/confirm-dialog.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
-import { useEditProject, useRemoveProject } from '../api/use-board-commands.ts';
+import { editorsQuery, useEditProject, useRemoveProject } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { projectFormOf, readProjectForm } from '../model/project-form.ts';
 import css from './forms.module.css';
@@ -110,6 +110,7 @@ function SettingsForm({ project }: { project: Project }) {
         checked={form.submodules}
         onChange={(event) => set({ submodules: event.currentTarget.checked })}
       />
+      <EditorField value={form.editor} set={(editor) => set({ editor })} />
       <Checkbox
         label="Accept messages from other Claude Code sessions"
         description="Any session or program of this account can then write to Claude without your review. The transcript shows who wrote. Applies to sessions started from now on."
@@ -131,6 +132,22 @@ function SettingsForm({ project }: { project: Project }) {
         </Button>
       </div>
     </form>
+  );
+}
+
+/** Offers the editors that the machine of the orchestrator has. */
+function EditorField({ value, set }: { value: string; set: (editor: string) => void }) {
+  const { data: editors = [] } = useQuery(editorsQuery);
+  const first = editors[0];
+  return (
+    <Autocomplete
+      label="Editor for worktrees"
+      description={`A command that gets the path of the worktree. Empty: ${first === undefined ? 'the first known editor on PATH; none was found' : first}.`}
+      data={editors}
+      value={value}
+      onChange={set}
+      styles={{ input: { fontFamily: 'var(--font-code)' } }}
+    />
   );
 }
 

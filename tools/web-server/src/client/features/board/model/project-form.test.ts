@@ -9,6 +9,7 @@ it('converts settings to a form and back', () => {
     requestTimeoutMs: 300_000,
     copyIgnored: ['.env', 'config/*.local'],
     submodules: true,
+    editor: '',
     sessionMessages: true,
     ...sandbox,
   };
@@ -26,11 +27,18 @@ it('converts settings to a form and back', () => {
       minutes: '',
       copy: '\n .env \n',
       submodules: false,
+      editor: 'zed',
       sessionMessages: false,
       sandbox: newSandboxForm,
     }),
   ).toMatchObject({
     name: 'a',
-    settings: { requestTimeoutMs: null, copyIgnored: ['.env'], submodules: false, sessionMessages: false },
+    settings: {
+      requestTimeoutMs: null,
+      copyIgnored: ['.env'],
+      submodules: false,
+      editor: 'zed',
+      sessionMessages: false,
+    },
   });
 });

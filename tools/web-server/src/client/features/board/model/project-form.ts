@@ -9,6 +9,8 @@ export interface ProjectForm {
   /** One pattern per line. */
   copy: string;
   submodules: boolean;
+  /** The command that opens a worktree; empty for the first editor on PATH. */
+  editor: string;
   /** Whether messages from other sessions reach this project's. */
   sessionMessages: boolean;
   sandbox: SandboxForm;
@@ -21,6 +23,7 @@ export const projectFormOf = ({ name, settings }: Project): ProjectForm => ({
   minutes: settings.requestTimeoutMs === null ? '' : String(settings.requestTimeoutMs / MINUTE),
   copy: settings.copyIgnored.join('\n'),
   submodules: settings.submodules,
+  editor: settings.editor ?? '',
   sessionMessages: settings.sessionMessages,
   sandbox: sandboxFormOf(settings),
 });
@@ -30,6 +33,7 @@ export function readProjectForm({
   minutes,
   copy,
   submodules,
+  editor,
   sessionMessages,
   sandbox,
 }: ProjectForm): ProjectPatch {
@@ -41,6 +45,7 @@ export function readProjectForm({
       requestTimeoutMs: minutes.trim() === '' || !(limit > 0) ? null : Math.round(limit * MINUTE),
       copyIgnored: lines.filter((line) => line !== ''),
       submodules,
+      editor: editor.trim() === '' ? null : editor.trim(),
       sessionMessages,
       ...readSandboxForm(sandbox),
     },

@@ -24,6 +24,14 @@ export function useRunCommand(stageId: StageId) {
   });
 }
 
+/** Opens the worktree in an editor on the machine of the orchestrator. */
+export const useOpenInEditor = (stageId: StageId) =>
+  useCommand({
+    run: () => client.command('open_in_editor', { stageId }),
+    failed: 'The worktree was not opened',
+    stageId: () => stageId,
+  });
+
 /** Stops a run. Resolves when all its processes are gone. */
 export function useStopCommand(stageId: StageId) {
   const cache = useQueryClient();

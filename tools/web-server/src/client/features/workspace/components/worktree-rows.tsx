@@ -1,11 +1,11 @@
-import type { DevServer, StageView, WorktreeCommand } from '@callboard/contract';
+import { type DevServer, hostPlace, type StageView, type WorktreeCommand } from '@callboard/contract';
 import { Anchor, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { commandsQuery, serversQuery } from '../../../data/workspace-queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { useRunCommand, useServerSwitch, useStopCommand } from '../api/use-workspace-commands.ts';
+import { useOpenInEditor, useRunCommand, useServerSwitch, useStopCommand } from '../api/use-workspace-commands.ts';
 import { runWords, serverAddress } from '../model/run-words.ts';
 import { CommandOutputBox } from './command-output.tsx';
 import css from './workspace.module.css';
@@ -19,6 +19,7 @@ export function WorktreeRows({ stage }: { stage: StageView }) {
   if (!isThere) return null;
   return (
     <>
+      <EditorRow stage={stage} />
       {servers.length > 0 && (
         <>
           <dt>Dev servers</dt>
@@ -33,6 +34,35 @@ export function WorktreeRows({ stage }: { stage: StageView }) {
       )}
       <RunRow stage={stage} kind="setup" name="Set-up" run={newest('setup')} />
       <RunRow stage={stage} kind="cleanup" name="Clean-up" run={newest('cleanup')} />
+    </>
+  );
+}
+
+/** Only a browser on the machine of the worktree has the editor in front of it. */
+function EditorRow({ stage }: { stage: StageView }) {
+  const open = useOpenInEditor(stage.id);
+  const off = !useCanCommand();
+  const isHere = hostPlace(window.location.hostname) === 'this-machine';
+  return (
+    <>
+      <dt>Editor</dt>
+      <dd>
+        {isHere ? (
+          <Button
+            size="compact-sm"
+            variant="default"
+            disabled={off}
+            loading={open.isPending}
+            onClick={() => open.mutate()}
+          >
+            Open in editor
+          </Button>
+        ) : (
+          <span className={css.facts}>
+            The worktree is on another machine than this browser, so copy its path instead.
+          </span>
+        )}
+      </dd>
     </>
   );
 }
