@@ -100,3 +100,28 @@ it('opens the worktree in an editor, and says why if that fails', async () => {
   await screen.findByText('No editor was found on PATH.');
   expect(sent('open_in_editor')).toEqual([{ stageId: 'STAGE-1' }]);
 });
+
+it('goes on where the output of a run was, and skips to its end when more than a page has come', async () => {
+  const { user, server } = open('/stages/STAGE-1?tab=details', { state: 'idle' });
+  const running = run({ state: 'running', exitCode: null, reason: null, endedAt: null });
+  const pages = [
+    { output: 'one\n', from: 0, to: 4, total: 4, isCut: false },
+    { output: 'two\n', from: 4, to: 8, total: 8, isCut: false },
+    { output: 'three\n', from: 8, to: 14, total: 900_000, isCut: false },
+    { output: 'the end\n', from: 899_992, to: 900_000, total: 900_000, isCut: true },
+  ];
+  const asked: (number | undefined)[] = [];
+  server.answer({
+    get_stage_commands: () => ({ commands: [running] }),
+    get_command_output: ({ after }) => {
+      asked.push(after === undefined ? undefined : Number(after));
+      return pages[asked.length - 1] ?? { output: '', from: 900_000, to: 900_000, total: 900_000, isCut: false };
+    },
+  });
+  await user.click(await screen.findByRole('button', { name: 'Show output of setup' }));
+  await screen.findByText(/one\s+two/);
+  await screen.findByText('the end');
+  screen.getByText('Only the end is shown.');
+  expect(screen.queryByText(/three/)).toBeNull();
+  expect(asked.slice(0, 4)).toEqual([undefined, 4, 8, undefined]);
+});

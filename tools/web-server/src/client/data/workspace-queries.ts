@@ -1,4 +1,4 @@
-import type { StageId, WorktreeCommand } from '@callboard/contract';
+import type { CheckRun, StageId, WorktreeCommand } from '@callboard/contract';
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { client } from '../lib/api-client.ts';
 
@@ -27,22 +27,36 @@ interface ShownOutput {
   to: number | undefined;
 }
 
+/** A run whose output is read; its id is null until its command has begun. */
+interface ReadRun extends Pick<WorktreeCommand, 'stageId'> {
+  id: string | null;
+  state: WorktreeCommand['state'] | CheckRun['state'];
+}
+
+/** A character that is not whole yet has at most so many bytes. */
+const PARTIAL = 3;
 /** How many characters a page keeps of an output. */
 const KEPT = 200_000;
 const READ_MS = 1_000;
 const NOTHING: ShownOutput = { text: '', isCut: false, to: undefined };
 
 /** The output of a run, which grows while it runs: each reading asks for what is new. */
-export const commandOutputQuery = ({ stageId, id, state }: Pick<WorktreeCommand, 'stageId' | 'id' | 'state'>) =>
+export const commandOutputQuery = ({ stageId, id, state }: ReadRun) =>
   queryOptions({
     queryKey: ['command-output', stageId, id],
     queryFn: async ({ signal, client: cache, queryKey }): Promise<ShownOutput> => {
       const shown = cache.getQueryData<ShownOutput>(queryKey) ?? NOTHING;
-      const page = await client.command('get_command_output', { stageId, commandId: id, after: shown.to }, { signal });
-      const text = shown.text + page.output;
-      const isCut = shown.isCut || (shown.to === undefined ? page.from > 0 : page.isCut);
+      const read = (after?: number) =>
+        client.command('get_command_output', { stageId, commandId: id ?? '', after }, { signal });
+      let page = await read(shown.to);
+      // More than a page has come: the end is what people look at.
+      if (shown.to !== undefined && page.total - page.to > PARTIAL) page = await read();
+      const isNext = page.from === shown.to;
+      const text = isNext ? shown.text + page.output : page.output;
+      const isCut = isNext ? shown.isCut : page.from > 0;
       return { text: text.slice(-KEPT), isCut: isCut || text.length > KEPT, to: page.to };
     },
+    enabled: id !== null,
     staleTime: 0,
     refetchInterval: state === 'running' ? READ_MS : false,
   });

@@ -1,4 +1,4 @@
-import type { CheckRun, StageView } from '@callboard/contract';
+import type { StageView } from '@callboard/contract';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client } from '../../../lib/api-client.ts';
 
@@ -25,15 +25,4 @@ export const phasesQuery = ({ id: stageId, session }: StageView) =>
     placeholderData: keepPreviousData,
     staleTime: 0,
     enabled: session !== null,
-  });
-
-/** The end of the output of a check, kept up to date while it runs. */
-export const checkOutputQuery = ({ stageId, commandId, state }: CheckRun) =>
-  queryOptions({
-    queryKey: ['check-output', stageId, commandId, state],
-    queryFn: ({ signal }) => client.command('get_command_output', { stageId, commandId: commandId ?? '' }, { signal }),
-    placeholderData: keepPreviousData,
-    staleTime: state === 'running' ? 0 : Number.POSITIVE_INFINITY,
-    refetchInterval: state === 'running' ? LIVE_MS : false,
-    enabled: commandId !== null,
   });

@@ -9,14 +9,13 @@ import {
   IconRefresh,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useId, useLayoutEffect, useRef, useState } from 'react';
+import { useId, useState } from 'react';
+import { commandOutputQuery } from '../../../data/workspace-queries.ts';
 import { RUN_WORDS, runFacts, runTime } from '../../../lib/check-words.ts';
 import { exactTime } from '../../../lib/format.ts';
-import { plainOutput } from '../../../lib/plain-output.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
-import { Seen } from '../../../ui/seen.tsx';
+import { OutputScreen } from '../../../ui/output-screen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { checkOutputQuery } from '../api/check-queries.ts';
 import css from './checks.module.css';
 
 const ICONS: Readonly<Record<CheckState, typeof IconClock>> = {
@@ -67,37 +66,19 @@ export function CheckRunView({ run, isNewest }: { run: CheckRun; isNewest: boole
 const isGone = (error: Error | null): boolean => error instanceof TransportError && error.code === 'unknown_command';
 
 function Output({ run }: { run: CheckRun }) {
-  const { data, error, refetch } = useQuery(checkOutputQuery(run));
-  const text = data === undefined ? '' : plainOutput(data.output).trimEnd();
-  const box = useRef<HTMLPreElement>(null);
-  const isAtEnd = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: new text is what moves the end
-  useLayoutEffect(() => {
-    if (isAtEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
-  }, [text]);
-  if (run.commandId === null) return null;
+  const { stageId, commandId, state } = run;
+  const { data, error, refetch } = useQuery(commandOutputQuery({ stageId, id: commandId, state }));
+  if (commandId === null) return null;
   if (isGone(error)) return <p className={css.facts}>The output is gone: only that of the newest 20 runs is kept.</p>;
   if (error !== null)
     return <ErrorNote lead="The output could not be read." error={error} retry={() => void refetch()} />;
   if (data === undefined) return null;
   return (
-    <>
-      {(data.isCut || data.from > 0) && <p className={css.facts}>The beginning is left out.</p>}
-      <pre
-        ref={box}
-        className={css.screen}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
-        tabIndex={0}
-        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
-          isAtEnd.current = scrollTop + clientHeight > scrollHeight - 24;
-        }}
-      >
-        {text === '' ? (
-          <span className={css.facts}>{run.state === 'running' ? 'No output yet' : 'No output'}</span>
-        ) : (
-          <Seen text={text} kind="code" />
-        )}
-      </pre>
-    </>
+    <OutputScreen
+      output={data.text}
+      note={data.isCut ? 'The beginning is left out.' : null}
+      empty={state === 'running' ? 'No output yet' : 'No output'}
+      isTall
+    />
   );
 }

@@ -1,12 +1,10 @@
 import type { BackgroundTask, StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useLayoutEffect, useRef } from 'react';
-import { plainOutput } from '../../../lib/plain-output.ts';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
-import { Seen } from '../../../ui/seen.tsx';
+import { OutputScreen } from '../../../ui/output-screen.tsx';
 import { taskOutputQuery } from '../api/session-commands.ts';
 import { outputWords } from '../model/control-words.ts';
 import css from './session-controls.module.css';
@@ -45,29 +43,10 @@ export function TaskOutputDialog({ stageId, task, isRunning, isStopping, stop, c
 
 function Output({ stageId, taskId, isRunning }: { stageId: StageId; taskId: string; isRunning: boolean }) {
   const { data, error, refetch } = useQuery(taskOutputQuery(stageId, taskId, isRunning));
-  const text = data === undefined ? '' : plainOutput(data.output).trimEnd();
-  const box = useRef<HTMLPreElement>(null);
-  const isAtEnd = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: new text is what moves the end
-  useLayoutEffect(() => {
-    if (isAtEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight });
-  }, [text]);
   if (data === undefined) return error === null ? null : <ErrorNote error={error} retry={() => void refetch()} />;
-  const cut = outputWords(data);
   return (
     <>
-      {cut !== null && <p className={css.facts}>{cut}</p>}
-      <pre
-        ref={box}
-        className={css.screen}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
-        tabIndex={0}
-        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
-          isAtEnd.current = scrollTop + clientHeight > scrollHeight - 24;
-        }}
-      >
-        {text === '' ? <span className={css.facts}>(no output yet)</span> : <Seen text={text} kind="code" />}
-      </pre>
+      <OutputScreen output={data.output} note={outputWords(data)} empty="(no output yet)" isTall />
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
     </>
   );
