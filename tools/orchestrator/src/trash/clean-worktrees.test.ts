@@ -157,6 +157,15 @@ it('lists worktrees with their sizes, also those whose stage was deleted', async
   await sizes.stop();
 });
 
+it('keeps work once when two clean up at the same time', async () => {
+  const { cleaning, order, write, trash, refs } = await setUp();
+  await write('new.txt', 'new\n');
+  const [one, other] = await Promise.allSettled([cleaning.clean(order), cleaning.clean(order)]);
+  expect([one.status, other.status]).toEqual(['fulfilled', 'rejected']);
+  expect(other).toMatchObject({ reason: { code: 'unknown_worktree' } });
+  expect([(await trash.list()).length, (await refs()).length]).toEqual([1, 1]);
+});
+
 it('forgets kept work with its entry', async () => {
   const { cleaning, order, write, trash, refs } = await setUp();
   await write('new.txt', 'new\n');
@@ -214,6 +223,16 @@ async function cleanAndDie({ parts, order }: Scene, [when, step]: readonly ['bef
 }
 
 describe('a clean-up that is killed', () => {
+  it('keeps the commit even if somebody deletes the folder before the next start', async () => {
+    const scene = await setUp();
+    await work(scene);
+    await cleanAndDie(scene, ['after', 'keep']);
+    await rm(scene.worktree.path, { recursive: true });
+    await createWorktreeCleaning(scene.parts).settle();
+    const [entry] = await scene.trash.list();
+    expect(await scene.refs()).toEqual([entry?.work?.ref]);
+  });
+
   it.each(DEATHS)('%s "%s" loses nothing and doubles nothing', async (...death) => {
     const scene = await setUp();
     await work(scene);

@@ -68,6 +68,20 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
     return (await whyInUse(found)) ?? worktrees.reasonToStay({ repository: found.project.path, path: found.path });
   }
 
+  async function cleanOne({ projectId, name, buildFolders, by }: CleanOrder): Promise<CommandReply<'clean_worktree'>> {
+    const found = await one(projectId, name);
+    await requireFree(await whyItStays(found), found);
+    if (found.stage !== null) await parts.cleanUp(found.stage.id);
+    await requireFree(await whyItStays(found), found);
+    const beside = await worktrees.filesBeside(found.project, found.path);
+    const files = [...beside.files, ...(buildFolders === 'keep' ? beside.buildFolders : [])];
+    const manifest = await announce(parts, found, { files, by });
+    const kept = await trash.inTurn(manifest.id, () =>
+      keepAndTake(parts, manifest, async () => requireFree(await whyInUse(found), found)),
+    );
+    return { kept, deleted: buildFolders === 'delete' ? beside.buildFolders : [] };
+  }
+
   return {
     async list(projectId) {
       const found = await list(projectId);
@@ -99,19 +113,8 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
       };
     },
 
-    async clean({ projectId, name, buildFolders, by }) {
-      const found = await one(projectId, name);
-      await requireFree(await whyItStays(found), found);
-      if (found.stage !== null) await parts.cleanUp(found.stage.id);
-      await requireFree(await whyItStays(found), found);
-      const beside = await worktrees.filesBeside(found.project, found.path);
-      const files = [...beside.files, ...(buildFolders === 'keep' ? beside.buildFolders : [])];
-      const manifest = await announce(parts, found, { files, by });
-      return trash.inTurn(manifest.id, async () => {
-        const kept = await keepAndTake(parts, manifest, async () => requireFree(await whyInUse(found), found));
-        return { kept, deleted: buildFolders === 'delete' ? beside.buildFolders : [] };
-      });
-    },
+    // Of two that clean up the same worktree, the second finds it gone.
+    clean: (order) => trash.inTurn(`${order.projectId}/${order.name}`, () => cleanOne(order)),
 
     async settle() {
       for (const manifest of await trash.entries.all()) {
@@ -220,9 +223,12 @@ async function settleOne(parts: WorktreeCleaningParts, manifest: Manifest): Prom
   const { work, id } = manifest;
   const taking = await placeOf(parts, manifest);
   if (taking === null) return;
-  const isTaken = await isThere(taking.aside);
-  if (isTaken || !(await isThere(taking.path))) return void (await finish(parts, manifest));
   const commit = work === null ? null : await parts.worktrees.commitOf(work.repository, work.ref);
+  if ((await isThere(taking.aside)) || !(await isThere(taking.path))) {
+    // Its folder may have been deleted by hand before the commit was noted.
+    await finish(parts, { ...manifest, work: work === null || commit === null ? null : { ...work, commit } });
+    return;
+  }
   if (work !== null && commit !== null) await parts.worktrees.dropKept(work.repository, work.ref, commit);
   await parts.trash.entries.remove(id);
 }
