@@ -81,7 +81,7 @@ async function servers(page: Page, show: Show): Promise<void> {
 const GB = 1_073_741_824;
 const worktree = (stage: string, title: string | null, bytes: number, stays: string | null) => ({
   ...{ name: stage, path: `/home/ada/.callboard/worktrees/shop/${stage}`, stageId: title === null ? null : stage },
-  ...{ stageTitle: title, bytes, measuredAt: new Date().toISOString(), stays },
+  ...{ stageTitle: title, bytes: Math.round(bytes), measuredAt: new Date().toISOString(), stays },
 });
 const WORK = { branch: 'callboard/STAGE-3', uncommitted: 3, unmerged: 2 };
 const FILES = {

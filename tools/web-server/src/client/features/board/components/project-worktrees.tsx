@@ -23,7 +23,7 @@ export function ProjectWorktrees({ projectId }: { projectId: ProjectId }) {
   return (
     <section className={css.section} aria-labelledby="worktrees-head">
       <div className={css.head}>
-        <h3 id="worktrees-head">On this machine</h3>
+        <h3 id="worktrees-head">Worktrees on this machine</h3>
         {data !== undefined && <Sum worktrees={worktrees} isMeasuring={data.isMeasuring} />}
         {free.length > 1 && (
           <Button variant="default" size="compact-sm" disabled={!canCommand} onClick={() => setAsked('all')}>

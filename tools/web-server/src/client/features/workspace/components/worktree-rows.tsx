@@ -46,7 +46,7 @@ function EditorRow({ stage }: { stage: StageView }) {
   return (
     <>
       <dt>Editor</dt>
-      <dd>
+      <dd className={css.editor}>
         {isHere ? (
           <Button
             size="compact-sm"
