@@ -12,6 +12,7 @@ import { checkPictures } from './check-pictures.ts';
 import { finishingPictures } from './finishing-pictures.ts';
 import { movingInPictures } from './moving-in-pictures.ts';
 import { pullRequestPictures } from './pull-request-pictures.ts';
+import { reviewPictures } from './review-pictures.ts';
 import { workspacePictures } from './workspace-pictures.ts';
 
 const [target, ...wanted] = process.argv.slice(2);
@@ -120,6 +121,7 @@ const PICTURES: Record<string, Look> = {
     await page.getByRole('textbox', { name: /^Comment on line/ }).fill('Why not the same as above?');
     await page.getByRole('button', { name: /^Ask for changes/ }).waitFor();
   },
+  ...reviewPictures(async (page, scene) => PICTURES['stage-comments']?.(page, scene)),
   complete: async (page, { review }) => {
     await stage(page, review);
     await page.getByRole('button', { name: 'Complete', exact: true }).click();

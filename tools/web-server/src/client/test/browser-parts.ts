@@ -68,5 +68,3 @@ Document.prototype.createElement = function (this: Document, name: string, optio
   if (name === 'search') Object.defineProperty(element, Symbol.toStringTag, { value: 'HTMLElement' });
   return element;
 };
-
-export {};

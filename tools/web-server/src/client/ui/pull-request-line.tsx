@@ -5,6 +5,7 @@ import {
   IconGitPullRequestClosed,
   IconGitPullRequestDraft,
 } from '@tabler/icons-react';
+import { Fragment } from 'react';
 import { exactTime } from '../lib/format.ts';
 import { HOST_NAMES, pullRequestParts } from '../lib/pull-request-words.ts';
 import css from './pull-request-line.module.css';
@@ -38,15 +39,20 @@ export function PullRequestLine({ pullRequest, isLink = false }: PullRequestLine
       ) : (
         <span data-tone={first?.tone}>{first?.text}</span>
       )}
+      {/* Each part brings the comma before it, which stays on the line of the part before. */}
       {rest.map(({ text, tone }) => (
-        <span key={text}>
-          , <span data-tone={tone}>{text}</span>
-        </span>
+        <Fragment key={text}>
+          <span className={css.comma}>, </span>
+          <span data-tone={tone}>{text}</span>
+        </Fragment>
       ))}
       {stale !== null && (
-        <span className={css.stale} title={stale}>
-          , <TimeSince at={checkedAt} /> ago
-        </span>
+        <>
+          <span className={css.comma}>, </span>
+          <span className={css.stale} title={stale}>
+            <TimeSince at={checkedAt} /> ago
+          </span>
+        </>
       )}
     </span>
   );

@@ -81,7 +81,12 @@ function ToClaude({ stage, pullRequest, done }: PullRequestStateProps) {
           </Button>
         )}
         {hasFailed && (
-          <Button disabled={isOff} loading={send.isPending} onClick={() => send.mutate({ checks: failing })}>
+          <Button
+            variant={isChoosing ? 'default' : 'filled'}
+            disabled={isOff}
+            loading={send.isPending}
+            onClick={() => send.mutate({ checks: failing })}
+          >
             Send failing checks to Claude
           </Button>
         )}
