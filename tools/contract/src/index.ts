@@ -36,6 +36,7 @@ export * from './sandbox.ts';
 export * from './search.ts';
 export * from './sessions.ts';
 export * from './side-runs.ts';
+export * from './stage-exports.ts';
 export * from './stages.ts';
 export * from './stakes.ts';
 export * from './templates.ts';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AdoptBody, AdoptReply, ConversationList } from './conversations.ts';
 import { ProjectId } from './ids.ts';
 import { ImportIssuesBody, ImportIssuesReply, IssueList, IssuesQuery } from './issues.ts';
+import { ExportBody, ExportReply } from './stage-exports.ts';
 
 const ofProject = { projectId: ProjectId };
 
@@ -15,4 +16,6 @@ export const moveInCommands = {
   get_issues: { time: 'slow', input: IssuesQuery.extend(ofProject), reply: IssueList },
   /** Makes a stage of each of these issues, or brings the one that was made of it up to date. */
   import_issues: { time: 'slow', input: ImportIssuesBody.extend(ofProject), reply: ImportIssuesReply },
+  /** Writes the project's stages as Markdown files, which an import reads. */
+  export_stages: { time: 'slow', input: ExportBody.extend(ofProject), reply: ExportReply },
 } as const;

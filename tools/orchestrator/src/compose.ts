@@ -56,6 +56,7 @@ import { startChangeCounts } from './sessions/watch/change-counts.ts';
 import { startIdleWatch } from './sessions/watch/idle-watch.ts';
 import { startSilenceWatch } from './sessions/watch/silence-watch.ts';
 import { capabilitiesOf } from './stages/capabilities.ts';
+import { createStageExports } from './stages/export-stages.ts';
 import { createStageImports, type StageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
 import { createStageRemoval } from './stages/remove-stage.ts';
@@ -258,6 +259,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     issues: composeIssues(context, { store, worktrees, env, stages }),
     drafts: createDrafts({ store }),
     capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
+    exports: createStageExports({ store, home: homeOf(env) }),
     imports: createStageImports({ store, worktrees, home: homeOf(env), settingsOf: parts.stageSettings.ofProject }),
   };
 }

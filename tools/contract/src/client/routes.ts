@@ -30,6 +30,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   import_stages: { method: 'POST', path: '/api/projects/:projectId/import' },
   get_conversations: { method: 'GET', path: '/api/projects/:projectId/conversations' },
   adopt_conversation: { method: 'POST', path: '/api/projects/:projectId/adopt' },
+  export_stages: { method: 'POST', path: '/api/projects/:projectId/export' },
   get_issues: { method: 'GET', path: '/api/projects/:projectId/issues' },
   import_issues: { method: 'POST', path: '/api/projects/:projectId/issues/import' },
   suggest_project_files: { method: 'GET', path: '/api/projects/:projectId/files' },

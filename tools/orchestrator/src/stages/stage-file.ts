@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { NewStage, StageId } from '@callboard/contract';
-import { parse as parseYaml, YAMLParseError } from 'yaml';
+import { parseDocument, parse as parseYaml, YAMLParseError } from 'yaml';
 import { z } from 'zod';
 
 /** Refuses text that YAML reads as another type: `title: 007` becomes the number 7, and the original spelling is lost. */
@@ -70,6 +70,7 @@ export interface StageFile {
   unknownKeys: string[];
   /** Changes with the file's content. */
   sign: string;
+  status: string;
 }
 
 /** Frontmatter between `---` lines, then the body. Markdown without frontmatter is not a stage. */
@@ -100,10 +101,23 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
       permissionMode: permission_mode,
       ...{ model, effort, base, branch, group, finish, pipeline },
       autoStart: auto_start,
-      sign: createHash('sha256').update(content).digest('hex').slice(0, 16),
+      sign: fileSign(content),
+      status,
       unknownKeys: Object.keys(parsed.data).filter((key) => !(key in Frontmatter.shape)),
     },
   };
+}
+
+/** Returns a sign that changes with the content of a file. */
+export const fileSign = (content: string): string => createHash('sha256').update(content).digest('hex').slice(0, 16);
+
+/** Returns a stage's file with other values of some keys, and another body unless that is null; everything else stays as written. */
+export function withFields(content: string, fields: Record<string, unknown>, body: string | null): string {
+  if (Object.keys(fields).length === 0 && body === null) return content;
+  const match = FRONTMATTER.exec(content);
+  const document = parseDocument(match?.[1] ?? '');
+  for (const [key, value] of Object.entries(fields)) document.set(key, value);
+  return `---\n${document.toString()}---\n${body === null ? (match?.[2] ?? '') : `\n${body}\n`}`;
 }
 
 /** Returns `title is missing`, or `depends_on[1]: ...`. */

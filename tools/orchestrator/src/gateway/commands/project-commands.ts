@@ -1,4 +1,5 @@
 import type { ApprovalService } from '../../approvals/approval-service.ts';
+import type { StageExports } from '../../stages/export-stages.ts';
 import type { ProjectGitSettings } from '../../stages/git-settings.ts';
 import type { StageImports } from '../../stages/import-stages.ts';
 import type { Projects } from '../../stages/projects.ts';
@@ -15,6 +16,7 @@ export interface ProjectParts {
   gitSettings: ProjectGitSettings;
   trust: Trust;
   imports: StageImports;
+  exports: StageExports;
   approvals: Pick<ApprovalService, 'revoke'>;
   files: WorktreeFiles;
 }
@@ -30,13 +32,14 @@ type ProjectCommands =
   | 'trust_project'
   | 'agree_rules'
   | 'import_stages'
+  | 'export_stages'
   | 'suggest_project_files'
   | 'get_branches'
   | 'get_rules'
   | 'remove_rule';
 
 export function projectCommands(parts: ProjectParts): Pick<CommandHandlers, ProjectCommands> {
-  const { store, views, projects, gitSettings, trust, imports, approvals, files } = parts;
+  const { store, views, projects, gitSettings, trust, imports, exports, approvals, files } = parts;
   return {
     create_project: async (input) => {
       const { project, created } = await projects.register(input);
@@ -64,6 +67,7 @@ export function projectCommands(parts: ProjectParts): Pick<CommandHandlers, Proj
       const cards = new Map((await views.board()).stages.map((stage) => [stage.id, stage]));
       return { stages: ids.flatMap((id) => cards.get(id) ?? []), ...done };
     },
+    export_stages: ({ projectId, path }) => exports.run(projectId, path),
     suggest_project_files: async ({ projectId, query = '' }) => ({ files: await files.suggestIn(projectId, query) }),
     get_branches: ({ projectId }) => files.branches(projectId),
     get_rules: async ({ projectId }) => ({ rules: await views.rules(projectId) }),

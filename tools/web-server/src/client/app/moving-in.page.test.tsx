@@ -149,7 +149,7 @@ it('says what to do where the host cannot be asked', async () => {
   await dialog.findByText('No open issues in github.com/acme/shop.');
 });
 
-it('watches a folder from its import on, and says what is wrong there', async () => {
+it('watches a folder from its import on, says what is wrong there, and writes stages out', async () => {
   const found = {
     path: 'docs/stages',
     at,
@@ -164,6 +164,10 @@ it('watches a folder from its import on, and says what is wrong there', async ()
     get_trust: () => problem('internal', 'not asked here'),
     import_stages: () => ({ created: 1, updated: 0, stages: [], ignored: [] }),
     update_project: () => ({ project: watching }),
+    export_stages: () => ({
+      ...{ folder: '/code/out', written: ['/code/out/A.md'], unchanged: 2 },
+      kept: [{ file: '/code/out/B.md', reason: 'changed' }],
+    }),
   });
   await screen.findByRole('heading', { name: 'Board' });
   act(() => useBoardUi.getState().open({ kind: 'project', projectId: own.projectId }));
@@ -178,7 +182,10 @@ it('watches a folder from its import on, and says what is wrong there', async ()
   await user.click(dialog.getByRole('button', { name: 'Import' }));
   await dialog.findByText(/1 stage created/);
   await user.click(folders.getByRole('button', { name: 'Stop watching docs/stages' }));
+  await user.type(dialog.getByRole('textbox', { name: /Export to a folder/ }), 'out{Enter}');
+  await dialog.findByText(/was changed since, so it was left alone/);
   const sent = (command: string) => server.received.find((one) => one.command === command)?.input;
+  expect(sent('export_stages')).toMatchObject({ path: 'out' });
   expect(sent('import_stages')).toMatchObject({ path: 'more', watch: true });
   await expect.poll(() => sent('update_project')).toMatchObject({ settings: { stageFolders: [] } });
 });

@@ -65,6 +65,15 @@ export const examples: Examples = {
     input: { ...ofProject, numbers: [12] },
     reply: { stages: [moved.ofIssue], created: 1, updated: 0, kept: [] },
   },
+  export_stages: {
+    input: { ...ofProject, path: 'docs/stages' },
+    reply: {
+      folder: `${project.path}/docs/stages`,
+      written: [`${project.path}/docs/stages/STAGE-1.md`],
+      unchanged: 2,
+      kept: [],
+    },
+  },
   suggest_project_files: { input: { ...ofProject, query: 'login' }, reply: { files: ['src/login.ts'] } },
   get_branches: { input: ofProject, reply: { current: 'main', branches: ['main', 'develop'] } },
   get_rules: { input: ofProject, reply: { rules: [rule] } },

@@ -40,6 +40,12 @@ export const projectRelays = {
       '`path` is absolute, begins with `~`, or is relative to the repository. Imports all files, or none if one of them is invalid. A stage that was imported before is updated. With `watch`, the folder is followed from then on; `stageFolders` of the project says what was found in it. `ignored` lists frontmatter keys that have no meaning here.',
     problems: ['unknown_project', 'import_failed', 'unknown_dependency'],
   },
+  export_stages: {
+    summary: 'Write the stages of a project as Markdown files',
+    description:
+      '`path` is a folder: absolute, from `~`, or relative to the repository. A stage that came from a file there is written into that file, with everything else in it left as it is. A file that somebody changed since is never overwritten; `kept` names it.',
+    problems: ['unknown_project'],
+  },
   suggest_project_files: {
     query: SuggestFiles,
     summary: 'Suggest files of the main checkout',

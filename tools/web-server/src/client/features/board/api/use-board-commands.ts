@@ -66,6 +66,11 @@ export const useImportStages = (projectId: ProjectId) =>
     run: (order: { path: string; watch: boolean }) => client.command('import_stages', { projectId, ...order }),
   });
 
+export const useExportStages = (projectId: ProjectId) =>
+  useCommand({
+    run: (path: string) => client.command('export_stages', { projectId, path }),
+  });
+
 export const useStartNew = () =>
   useCommand({
     run: (stage: StageView) => startStage(stage.id),

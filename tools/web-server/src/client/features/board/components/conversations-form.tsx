@@ -86,7 +86,7 @@ function ConversationRow({ conversation, press }: { conversation: Conversation; 
       <span className={own.title}>
         <span>{conversationTitle(conversation)}</span>
         {isOpen && (
-          <Badge variant="default" size="sm" tt="none">
+          <Badge variant="default" size="sm" tt="none" fw={500}>
             Open in a terminal
           </Badge>
         )}

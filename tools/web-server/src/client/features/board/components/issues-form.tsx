@@ -133,7 +133,7 @@ function IssueRow({ issue, isChosen, toggle }: { issue: Issue; isChosen: boolean
         {updatedAt !== null && <TimeSince at={updatedAt} ago />}
         {author !== null && <span>{author}</span>}
         {labels.map((label) => (
-          <Badge key={label} variant="default" size="sm" tt="none">
+          <Badge key={label} variant="default" size="sm" tt="none" fw={500}>
             {label}
           </Badge>
         ))}

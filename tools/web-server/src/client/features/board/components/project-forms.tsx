@@ -9,6 +9,7 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { editorsQuery, useEditProject, useRemoveProject } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { projectFormOf, readProjectForm } from '../model/project-form.ts';
+import { ExportForm } from './export-form.tsx';
 import css from './forms.module.css';
 import { GitSettingsReview } from './git-settings-review.tsx';
 import { ImportForm } from './import-form.tsx';
@@ -52,7 +53,10 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
         <PipelinesForm project={project} />
       </Tabs.Panel>
       <Tabs.Panel value="import">
-        <ImportForm projectId={projectId} />
+        <div className={css.form}>
+          <ExportForm projectId={projectId} />
+          <ImportForm projectId={projectId} />
+        </div>
       </Tabs.Panel>
       <Tabs.Panel value="rules">
         <RulesSlot projectId={projectId} />

@@ -1,0 +1,91 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProjectId, StageId } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
+import { newSession } from '../domain/new-session.ts';
+import { createStageExports } from './export-stages.ts';
+import { createStageImports } from './import-stages.ts';
+
+const SHOP = ProjectId.parse(sampleProject().id);
+const OLD = '---\n# Kept as it is.\nid: A\ntitle: First\nstatus: Not Started\nteam: blue\n---\n\nDo it.\n';
+
+async function scene() {
+  const repo = await temporaryFolder();
+  const { store, addStage } = await openTestStore();
+  await store.transact((tx) => tx.projects.save(sampleProject({ path: repo })));
+  const folder = join(repo, 'stages');
+  await mkdir(folder);
+  await writeFile(join(folder, 'one.md'), OLD);
+  const imports = createStageImports({
+    ...{ store, home: repo, worktrees: { requireStartPoint: async () => undefined } },
+    settingsOf: async () => ({ problems: [], isAgreed: true, pipelines: [] }),
+  });
+  await imports.run(SHOP, 'stages');
+  const change = (id: string, fields: object) =>
+    store.transact(async (tx) => {
+      const stage = await tx.stages.find(StageId.parse(id));
+      if (stage !== null) await tx.stages.update({ ...stage, ...fields });
+    });
+  const { run } = createStageExports({ store, home: repo });
+  return {
+    folder,
+    store,
+    addStage,
+    imports,
+    change,
+    run,
+    read: (name: string) => readFile(join(folder, name), 'utf8'),
+  };
+}
+
+it('writes what has changed into the file that a stage came from, and leaves the rest of it alone', async () => {
+  const { run, change, read, store } = await scene();
+  expect(await run(SHOP, 'stages')).toMatchObject({ written: [], unchanged: 1, kept: [] });
+  const stage = await store.read.stages.find(StageId.parse('A'));
+  if (stage === null) throw new Error('A is missing');
+  await store.transact((tx) => tx.sessions.save(newSession(stage, tx.now)));
+  await change('A', { title: 'Better: words', dependsOn: [] });
+  expect(await run(SHOP, 'stages')).toMatchObject({ written: [expect.stringContaining('one.md')], kept: [] });
+  expect(await read('one.md')).toBe(
+    '---\n# Kept as it is.\nid: A\ntitle: "Better: words"\nstatus: In Progress\nteam: blue\n---\n\nDo it.\n',
+  );
+  await change('A', { completedAt: '2026-11-23T17:00:00.000Z', prompt: 'Do it well.' });
+  await run(SHOP, 'stages');
+  expect(await read('one.md')).toContain('status: Complete\nteam: blue\n---\n\nDo it well.\n');
+});
+
+it('never overwrites what a person has changed since, nor a file of something else', async () => {
+  const { run, change, read, folder, addStage } = await scene();
+  const mine = OLD.replace('Do it.', 'My own words.');
+  await writeFile(join(folder, 'one.md'), mine);
+  await change('A', { title: 'Other' });
+  const id = await addStage({ title: 'New' });
+  await writeFile(join(folder, `${id}.md`), 'Notes of mine.');
+  const { kept, written } = await run(SHOP, 'stages');
+  expect(kept.map(({ reason }) => reason).sort()).toEqual(['another-stage', 'changed']);
+  expect([written, await read('one.md'), await read(`${id}.md`)]).toEqual([[], mine, 'Notes of mine.']);
+});
+
+it('writes stages that were written here so that an import reads them, once, and after an interruption as well', async () => {
+  const { run, addStage, read, imports, folder, store, change } = await scene();
+  const id = await addStage({ title: 'New: one', prompt: 'Line 1\n\n---\nLine 2', dependsOn: ['A'], group: 'g' });
+  const command = await addStage({ prompt: '/review', promptIsCommand: true });
+  const { kept } = await run(SHOP, 'stages');
+  expect(kept).toMatchObject([{ file: join(folder, `${command}.md`), reason: 'command' }]);
+  expect((await readdir(folder)).toSorted()).toEqual([`${id}.md`, 'one.md'].toSorted());
+  await change(id, { sourceSign: null }); // it was killed before it could store that
+  expect(await run(SHOP, 'stages')).toMatchObject({ written: [], unchanged: 2 });
+  expect(await imports.run(SHOP, 'stages')).toMatchObject({ created: 0, updated: 2, ignored: [{ keys: ['team'] }] });
+  expect(await store.read.stages.find(id)).toMatchObject({
+    ...{ title: 'New: one', prompt: 'Line 1\n\n---\nLine 2', dependsOn: ['A'], group: 'g' },
+  });
+  expect(await read(`${id}.md`)).toContain('status: Not Started');
+});
+
+it('says when a folder cannot be written', async () => {
+  const { run, folder, addStage } = await scene();
+  await addStage();
+  await expect(run(SHOP, join(folder, 'one.md', 'inside'))).rejects.toMatchObject({ code: 'bad_request' });
+});
