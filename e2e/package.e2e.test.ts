@@ -38,15 +38,26 @@ function pack(checkout: string, to: string): string {
 }
 
 /** Installs a package into an empty folder, away from the repository, without access to a registry. */
-async function installPackage(name: string, file: string, node = process.execPath): Promise<Program> {
+async function installPackage(name: string, file: string): Promise<Program> {
   const prefix = join(folder, name);
   await mkdir(prefix, { recursive: true });
   npm(['install', '--offline', '--no-audit', '--no-fund', '--prefix', prefix, file], { HOME: prefix });
-  return { node, bin: join(prefix, 'node_modules', 'callboard', 'tools', 'cli', 'bin', 'callboard.js') };
+  return {
+    node: process.execPath,
+    bin: join(prefix, 'node_modules', 'callboard', 'tools', 'cli', 'bin', 'callboard.js'),
+  };
+}
+
+let installing: Promise<Program> | undefined;
+
+/** The package of this checkout, which nothing that runs it may write to: one installation is enough for all tests. */
+function installed(): Promise<Program> {
+  installing ??= installPackage('now', tarball);
+  return installing;
 }
 
 it('contains no sources and needs nothing else', async () => {
-  const { bin } = await installPackage('empty', tarball);
+  const { bin } = await installed();
   const top = join(dirname(bin), '..', '..', '..');
   const files = await readdir(top, { recursive: true });
   expect(files.filter((file) => /(?<!\.d)\.tsx?$/.test(file))).toEqual([]);
@@ -71,7 +82,7 @@ const NODES = [
 
 it.for(NODES)('does its job from an empty folder, on %s', async ([, node], { skip }) => {
   if (node === null) return skip('Node 24 is not installed');
-  const program = await installPackage(`on-${node.length}`, tarball, node);
+  const program = { ...(await installed()), node };
   const { start, model } = await install({}, onTestFinished, false, program);
   const { origin, loginLink, stop } = await start();
   onTestFinished(stop);
@@ -92,7 +103,7 @@ it.for(NODES)(
   'examines the machine and shows the demo on %s, and says how to get what they need',
   async ([, node], { skip }) => {
     if (node === null) return skip('Node 24 is not installed');
-    const program = await installPackage(`demo-${node.length}`, tarball, node);
+    const program = { ...(await installed()), node };
     const { home, command, folder: own } = await install({}, onTestFinished, false, program);
     const { code, output } = await command('doctor');
     expect(output).toContain('claude');
@@ -130,7 +141,7 @@ it('continues, under a new version, with a request that was opened under the pre
     return skip('the commit before was made of other packages');
   await linkModules(before);
   const old = await installPackage('old', pack(before, join(folder, 'then')));
-  const now = await installPackage('new', tarball);
+  const now = await installed();
 
   const { start, model, folder: own, command } = await install({}, onTestFinished, false, now);
   const first = await start(0, old);

@@ -66,9 +66,18 @@ async function begin(): Promise<Shared> {
   return shared;
 }
 
+/** A shared Callboard with the board on a page of its own. Otherwise as `openSharedPlace`. */
+export async function openSharedBoard(): Promise<Place> {
+  const place = await openSharedPlace();
+  await place.page.goto(place.origin);
+  await place.page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
+  return place;
+}
+
 /**
- * A Callboard with a logged-in page, as if nobody had used it before: the tests of a worker share it, each with a project and
- * a repository of its own, called `shop`. What a test leaves is gone before the next one; after a failed test all of it is.
+ * A Callboard with a logged-in, empty page, as if nobody had used it before: the tests of a worker share it, each with a
+ * project and a repository of its own, called `shop`. What a test leaves is gone before the next one; after a failed test all
+ * of it is. Loading a page takes half a second of CPU, so whoever wants another one than the board loads only that.
  * @param prepare changes the repository before it becomes a project
  */
 export async function openSharedPlace(
@@ -104,10 +113,7 @@ export async function openSharedPlace(
     },
   };
   errors.length = 0;
-  const page = await context.newPage();
-  await page.goto(origin);
-  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
-  return { ...place, model: ofThisTest, page };
+  return { ...place, model: ofThisTest, page: await context.newPage() };
 }
 
 /** Removes everything that a test has made, and fails if it left a process running. */
