@@ -93,6 +93,14 @@ const FILES = {
   bytes: 8_332,
 };
 
+/** Opens a page and sets the request over it aside. */
+async function openAlone(page: Page, path: string): Promise<void> {
+  await page.goto(new URL(path, page.url()).href);
+  await page.waitForTimeout(1_000);
+  await page.keyboard.press('Escape');
+  await page.waitForTimeout(300);
+}
+
 /** The worktrees in the settings of a project. */
 async function worktrees(page: Page): Promise<void> {
   await page.route('**/worktrees', (route) =>
@@ -117,10 +125,7 @@ async function worktrees(page: Page): Promise<void> {
       },
     }),
   );
-  await page.goto(new URL('/', page.url()).href);
-  await page.waitForTimeout(1_000);
-  await page.keyboard.press('Escape');
-  await page.waitForTimeout(300);
+  await openAlone(page, '/');
   await page.getByRole('button', { name: 'Projects' }).click();
   await page.getByRole('menuitem', { name: 'shop' }).click();
   await page.getByRole('tab', { name: 'Worktrees' }).click();
@@ -141,7 +146,7 @@ async function trash(page: Page): Promise<void> {
     ...{ stageTitle: 'Dark mode', by: 'Ada', at, expiresAt, ...FILES, work, worktree: null },
   };
   await page.route('**/api/trash', (route) => route.fulfill({ json: { entries: [entry] } }));
-  await page.goto(new URL('/trash', page.url()).href);
+  await openAlone(page, '/trash');
   await page.getByRole('list', { name: 'Trash' }).waitFor();
 }
 
