@@ -9,7 +9,7 @@ it('converts settings to a form and back', () => {
     requestTimeoutMs: 300_000,
     copyIgnored: ['.env', 'config/*.local'],
     submodules: true,
-    editor: '',
+    editor: 'cursor',
     sessionMessages: true,
     ...sandbox,
   };
