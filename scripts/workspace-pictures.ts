@@ -8,7 +8,7 @@ const OUTPUT = [
   '\u001b[1m$ npm ci\u001b[0m',
   'npm warn deprecated inflight@1.0.6: This module is not supported',
   'npm error code E404',
-  'npm error 404 Not Found - GET https://registry.example.com/left-padd - Not found',
+  'npm error 404 Not Found - left-padd',
   "npm error 404  'left-padd@^1.3.0' could not be found.",
   '',
 ].join('\n');
