@@ -3,6 +3,7 @@ import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { parseJson } from '../lib/parse-json.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import { configFolder } from './user-settings.ts';
 
@@ -55,15 +56,6 @@ async function conversationFiles(env: Readonly<Record<string, string>>, conversa
 /** The id of the message that a line stands for; null for a line of another kind. */
 const messageOf = (line: unknown): string | null =>
   Opening.safeParse(line).data?.uuid ?? Folded.safeParse(line).data?.attachment.source_uuid ?? null;
-
-/** Undefined for a line that is cut off, for instance because the process was killed. */
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
 
 /** What Claude said at the end of a conversation, according to Claude Code's own record. */
 export interface ConversationTail {

@@ -1,5 +1,6 @@
 import { FindingSeverity, type PullRequestText, type ReviewFinding, type SideRunKind } from '@callboard/contract';
 import { z } from 'zod';
+import { parseJson } from '../lib/parse-json.ts';
 
 const LONGEST_TEXT = 10_000;
 const LONGEST_SUMMARY = 4_000;
@@ -85,18 +86,10 @@ export function readAnswer(kind: SideRunKind, output: string): Answer {
 function printedIn(output: string): z.infer<typeof Printed> | null {
   for (const line of output.split('\n').toReversed()) {
     if (!line.startsWith('{')) continue;
-    const parsed = Printed.safeParse(jsonOf(line));
+    const parsed = Printed.safeParse(parseJson(line)); // the answer may stand before a line of something else
     if (parsed.success) return parsed.data;
   }
   return null;
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null; // a line of something else: the answer may stand before it
-  }
 }
 
 const tidy = ({ endLine, text, ...finding }: z.infer<typeof ReviewAnswer>['findings'][number]): ReviewFinding => ({

@@ -4,8 +4,9 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
+import { parseJson } from '../../lib/parse-json.ts';
 import { configFolder } from '../user-settings.ts';
-import { parseJson, parseRecordLine, saidIn } from './record-lines.ts';
+import { parseRecordLine, saidIn } from './record-lines.ts';
 
 /** A conversation, as its record tells. */
 export interface ConversationRecord {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { systemCode } from '@callboard/runtime/errors';
 import { identify } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
+import { parseJson } from '../../lib/parse-json.ts';
 import { configFolder } from '../user-settings.ts';
-import { parseJson } from './record-lines.ts';
 
 /** What each running Claude Code writes about itself into `sessions/<pid>.json`, and removes when it ends in order (seen with 2.1.330). */
 const Running = z.object({ pid: z.int().positive(), sessionId: z.string(), procStart: z.string() });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../lib/parse-json.ts';
 
 /** The lines of Claude Code's own record of a conversation that tell what was said (seen with 2.1.330). */
 
@@ -35,15 +36,6 @@ export function parseRecordLine(text: string): RecordLine | null {
   if (!text.startsWith(IN_TREE)) return null;
   if (text.length > LONGEST_PARSED) return placeOf(text);
   return Line.safeParse(parseJson(text)).data ?? null;
-}
-
-/** Returns the parsed text; undefined if it is no JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a text shows where Callboard left something out. */

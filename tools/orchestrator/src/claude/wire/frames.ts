@@ -1,5 +1,6 @@
 import { RequestId } from '@callboard/contract';
 import { z } from 'zod';
+import { parseJson } from '../../lib/parse-json.ts';
 
 /**
  * A printed line, classified by how a host must react to it. The format is the CLI's, so unknown keys are accepted, a line of
@@ -84,13 +85,5 @@ export function parseFrame(text: string): Frame {
     }
     default:
       return { kind: 'message', type: typeof message.type === 'string' ? message.type : '', message };
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
