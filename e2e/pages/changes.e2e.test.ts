@@ -149,6 +149,18 @@ it('comments on both sides, keeps drafts on every page, and sends them as one me
     .getByRole('region', { name: 'Comments' })
     .getByRole('button', { name: /Keep its name/ })
     .click();
-  await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toContain('Keep its name');
+  const focused = () => page.evaluate(() => document.activeElement?.textContent);
+  await expect.poll(focused).toContain('Keep its name');
+
+  // The search leads to it, also into a file that is folded.
+  await page.goto(new URL('/search?q=too+many&kind=comment', url).href);
+  const found = page.getByRole('link', { name: /a\.ts:4\s*Too many/ });
+  await found.waitFor();
+  await page.goto(`${url}?tab=changes`);
+  await page.getByRole('button', { name: 'Collapse all' }).click();
+  await comments.first().waitFor({ state: 'detached' });
+  await page.goBack();
+  await found.click();
+  await expect.poll(focused).toContain('Too many');
   expect(errors).toEqual([]);
 });

@@ -211,7 +211,7 @@ export const commands = {
     reply: z.object({ decisions: z.array(Decision), next: z.string().nullable() }),
   },
 
-  /** Finds words in titles, prompts and transcripts. */
+  /** Finds words in titles, prompts, comments and transcripts. */
   search: { time: 'read', input: SearchQuery, reply: SearchReply },
 
   get_drafts: { time: 'read', input: z.object(onStage), reply: z.object({ drafts: z.array(Draft) }) },

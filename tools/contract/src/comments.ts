@@ -63,6 +63,14 @@ export const ReviewComment = z.object({
 });
 export type ReviewComment = z.infer<typeof ReviewComment>;
 
+type Seen = Pick<ReviewComment, 'author' | 'isFinding' | 'sentAt'>;
+
+/** The only person who sees the comment, its author while it is a draft; null: everybody does. */
+export const onlySeenBy = ({ author, isFinding, sentAt }: Seen): string | null =>
+  isFinding || sentAt !== null ? null : author;
+
+export const isSeenBy = (comment: Seen, person: string): boolean => [null, person].includes(onlySeenBy(comment));
+
 /** A new comment. */
 export const NewComment = z.strictObject({
   /** Chosen by the client, so that a request that is repeated adds it once. */

@@ -1,12 +1,23 @@
 import { z } from 'zod';
+import { ReviewComment } from './comments.ts';
 import { ProjectId, StageId } from './ids.ts';
 import { Column } from './stages.ts';
 
 /**
- * What a result is a part of: a stage's `title` or `prompt`, or an entry of its transcript. `message`: what a person
- * wrote; `text`: what Claude wrote; `tool`: a call and its result; `notice`: what Callboard wrote.
+ * What a result is a part of: a stage's `title` or `prompt`, a `comment` on its changes, or an entry of its transcript.
+ * `message`: what a person wrote; `text`: what Claude wrote; `tool`: a call and its result; `notice`: what Callboard wrote.
  */
-export const SearchKind = z.enum(['title', 'prompt', 'message', 'text', 'thinking', 'tool', 'decision', 'notice']);
+export const SearchKind = z.enum([
+  'title',
+  'prompt',
+  'comment',
+  'message',
+  'text',
+  'thinking',
+  'tool',
+  'decision',
+  'notice',
+]);
 export type SearchKind = z.infer<typeof SearchKind>;
 
 /**
@@ -33,8 +44,17 @@ export type SearchQuery = z.infer<typeof SearchQuery>;
 export const SearchResult = z.object({
   stageId: StageId,
   kind: SearchKind,
-  /** The transcript entry; left out for titles and prompts. */
+  /** The transcript entry; left out for everything else. */
   index: z.int().positive().optional(),
+  /** The comment, and the lines that it is on now; left out for everything else. */
+  comment: ReviewComment.pick({
+    id: true,
+    path: true,
+    side: true,
+    line: true,
+    endLine: true,
+    isFinding: true,
+  }).optional(),
   /** A part of the text around the words, as plain text. */
   snippet: z.string(),
   /** Where the words stand in the snippet: pairs of a start and an end, in UTF-16 code units. */

@@ -1,6 +1,7 @@
 import {
   CommentId,
   type CommentState,
+  isSeenBy,
   type NewComment,
   type ReviewComment,
   type SentComments,
@@ -61,7 +62,7 @@ export function createComments({ store, edges, worktrees, messages }: CommentsPa
     async list(stageId, person) {
       await requireStage(store.read, stageId);
       const comments = await store.read.comments.listOf(stageId);
-      return comments.filter((one) => isSent(one) || isOwn(one, person)).map((one) => shown(one, person));
+      return comments.filter((one) => isSeenBy(one, person)).map((one) => shown(one, person));
     },
 
     async add(stageId, wanted, person) {

@@ -11,7 +11,7 @@ export interface SearchViews {
    * Finds what a person asks for; nothing for a query without letters and digits.
    * @throws Rejection `unknown_project`; OperationalError `search_unavailable`
    */
-  search(query: CommandInput<'search'>): Promise<CommandReply<'search'>>;
+  search(query: CommandInput<'search'>, person: string): Promise<CommandReply<'search'>>;
 }
 
 interface SearchViewsParts {
@@ -34,12 +34,12 @@ export function createSearchViews({ store, searchIndex, board }: SearchViewsPart
   }
 
   return {
-    async search(query) {
+    async search(query, person) {
       const stageIds = await stagesOf(query);
       const terms = parseTerms(query.q);
       if (terms.length === 0 || stageIds?.length === 0) return { results: [], next: null, indexing: null };
       const { kind, by, since, before, limit = RESULTS } = query;
-      return searchIndex.search({ terms, stageIds, kind, by, since, before, limit });
+      return searchIndex.search({ terms, stageIds, kind, by, person, since, before, limit });
     },
   };
 }

@@ -23,7 +23,7 @@ export const boardCommands = ({
   get_board: async (_, { actor }) => ({ ...(await views.board()), me: await people.find(actor.name) }),
   get_counts: async () => ({ counts: boardCounts(await views.board()), loopDelay: loopDelay() }),
   get_events: views.events,
-  search: searchViews.search,
+  search: (query, { actor }) => searchViews.search(query, actor.name),
   watch: async ({ stageIds }, { watch }) => {
     watch(stageIds);
     return {};

@@ -8,6 +8,8 @@ export interface IndexQuery {
   stageIds: readonly StageId[] | null;
   kind: SearchKind | undefined;
   by: string | undefined;
+  /** Who searches: other people's drafts are not found. */
+  person: string;
   since: string | undefined;
   /** The `next` of the page before. */
   before: string | undefined;
@@ -22,7 +24,7 @@ export interface IndexReply {
 }
 
 /**
- * Words in titles, prompts and transcripts. It is derived from the store, lags a little behind it, and is built anew if it is
+ * Words in titles, prompts, comments and transcripts. It is derived from the store, lags a little behind it, and is built anew if it is
  * lost, damaged, or of an older shape; a search finds what is indexed so far. It never holds up a transaction or the event loop.
  */
 export interface SearchIndex {

@@ -7,7 +7,7 @@ export interface Findable {
   /** Stays the same over reloads: recent ones are remembered by it. */
   id: string;
   label: string;
-  group: 'Pages and actions' | 'Stages' | 'In prompts' | 'In transcripts';
+  group: 'Pages and actions' | 'Stages' | 'In prompts' | 'In comments' | 'In transcripts';
   /** Other words by which it is found, such as a stage's id and project. */
   words: string;
 }

@@ -1,11 +1,11 @@
-import type { BoardView, SearchResult } from '@callboard/contract';
+import type { BoardView, SearchKind, SearchResult } from '@callboard/contract';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { boardQuery } from '../data/queries.ts';
 import { searchQuery } from '../data/search-query.ts';
-import { indexingWords, resultPath, resultWords } from '../lib/search-words.ts';
+import { indexingWords, placeWords, resultKey, resultPath, resultWords } from '../lib/search-words.ts';
 import { MarkedText } from '../ui/marked-text.tsx';
 import { ProjectMark } from '../ui/project-mark.tsx';
 import type { PaletteEntry } from './palette-entries.tsx';
@@ -17,6 +17,10 @@ const PAUSE_MS = 120;
 /** In each group. */
 const SHOWN = 5;
 const ID = 'result ';
+const GROUP_OF: Readonly<Partial<Record<SearchKind, PaletteEntry['group']>>> = {
+  prompt: 'In prompts',
+  comment: 'In comments',
+};
 
 export interface FoundTexts {
   found: Found<PaletteEntry>[];
@@ -32,7 +36,7 @@ const titlesOf = (view: BoardView) => ({
   projects: new Map(view.projects.map(({ id, name }) => [id, name])),
 });
 
-/** What stands in prompts and transcripts, some time after the last key. Titles are found with the stages. */
+/** What stands in prompts, comments and transcripts, some time after the last key. Titles are found with the stages. */
 export function useFoundTexts(typed: string): FoundTexts {
   const navigate = useNavigate();
   const { data: board } = useQuery({ ...boardQuery, select: titlesOf });
@@ -49,23 +53,23 @@ export function useFoundTexts(typed: string): FoundTexts {
     return [
       {
         ...{
-          id: `${ID}${result.stageId} ${result.kind} ${result.index}`,
+          id: `${ID}${result.stageId} ${resultKey(result)}`,
           label: snippet,
           words: '',
           keys: null,
           stageId: null,
         },
-        group: result.kind === 'prompt' ? 'In prompts' : 'In transcripts',
+        group: GROUP_OF[result.kind] ?? 'In transcripts',
         icon: <ProjectMark name={board?.projects.get(stage.projectId) ?? ''} />,
         shown: <MarkedText text={snippet} marks={marks} />,
-        hint: `${resultWords(result)} · ${stage.title}`,
+        hint: [resultWords(result), placeWords(result), stage.title].filter((part) => part !== null).join(' · '),
         act: () => void navigate(resultPath(result)),
       },
     ];
   }
 
   const results = (page?.results ?? []).filter(({ kind }) => kind !== 'title').flatMap(toEntry);
-  const groups = (['In prompts', 'In transcripts'] as const).map((title) => ({
+  const groups = ['In prompts', 'In comments', 'In transcripts'].map((title) => ({
     title,
     entries: results.filter(({ group }) => group === title).slice(0, SHOWN),
   }));

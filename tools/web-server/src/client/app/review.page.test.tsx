@@ -31,11 +31,11 @@ const file: FileDiff = {
   ...{ deletions: 0, isBinary: false, version: `${'1'.repeat(16)}..${'2'.repeat(16)}`, isGenerated: false },
 };
 
-async function show(comments: ReviewComment[] = []) {
+async function show(comments: ReviewComment[] = [], address = '') {
   const own = stage('STAGE-1', { title: 'Login form', worktree });
   const ended = { state: 'idle', lastTurn: { outcome: 'succeeded', message: '', at: own.createdAt } };
   const { user, server } = openPage(
-    '/stages/STAGE-1?tab=changes',
+    `/stages/STAGE-1?tab=changes${address}`,
     board({ stages: [{ stage: own, session: session('STAGE-1', ended) }] }),
   );
   const diff = { base, head, tree, branch: worktree.branch, files: [file], unread: [], commits: [], since: null };
@@ -110,4 +110,16 @@ it('sends only the findings and comments that are chosen', async () => {
   await user.click(boxes[1] as HTMLElement);
   await user.click(bar.getByRole('button', { name: 'Ask for changes (1 comment)' }));
   await expect.poll(() => sent('send_comments')).toEqual([{ stageId: 'STAGE-1', ids: ['f2'] }]);
+});
+
+it('shows a comment that the address names if the changes have no place for it', async () => {
+  await show([finding('f3', { path: 'gone.ts', line: 7, endLine: 7 })], '&comment=f3');
+  const changes = within(screen.getByRole('region', { name: 'Changes' }));
+  await changes.findByText(/on line 7 of gone\.ts, which is not among the changes now/);
+  changes.getAllByText('Finding f3');
+});
+
+it('says that the comment that the address names is gone', async () => {
+  await show([finding('f1')], '&comment=f9');
+  await screen.findByText('This comment was removed.');
 });

@@ -1,4 +1,4 @@
-import type { SearchResult } from '@callboard/contract';
+import { CommentId, type SearchResult } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
@@ -34,6 +34,26 @@ it('shows what is found under its stage, with the words marked, and leads to the
   expect(first?.getAttribute('href')).toBe('/stages/STAGE-1?entry=12&mark=rate');
   expect(second?.textContent).toMatch(/^Bash/);
   expect(within(screen.getByRole('region', { name: 'Results' })).getAllByText('rate')[0]?.tagName).toBe('MARK');
+});
+
+it('names the file and line of a comment, and leads to it in the changes', async () => {
+  const { user, server } = openPage('/search?q=rate', view);
+  const comment = (id: string, change: Partial<SearchResult> = {}): SearchResult => {
+    const place = { path: 'src/app.ts', side: 'new' as const, line: 12, endLine: 14, isFinding: false };
+    const fields = { kind: 'comment' as const, index: undefined, by: 'Ada', ...change };
+    return result(login, 1, { comment: { id: CommentId.parse(id), ...place }, ...fields });
+  };
+  const finding = comment('c2', { by: 'Claude' });
+  const found = [comment('c1'), { ...finding, comment: finding.comment && { ...finding.comment, isFinding: true } }];
+  server.answer({ search: () => ({ results: found, next: null, indexing: null }) });
+  await screen.findByRole('heading', { name: /^Login form/ });
+  expect(links().map((link) => link.textContent)).toEqual([
+    expect.stringMatching(/^Comment, Adasrc\/app\.ts:12The rate is limited/),
+    expect.stringMatching(/^Claude’s reviewsrc\/app\.ts:12The rate is limited/),
+  ]);
+  expect(links()[0]?.getAttribute('href')).toBe('/stages/STAGE-1?tab=changes&comment=c1');
+  await user.selectOptions(screen.getByRole('combobox', { name: 'Kind' }), 'Review comments');
+  await expect.poll(() => server.received.at(-1)?.input).toMatchObject({ kind: 'comment' });
 });
 
 it('keeps words and filters in the address, and asks for them', async () => {

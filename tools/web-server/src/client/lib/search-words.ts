@@ -1,9 +1,10 @@
-import type { Indexing, SearchKind, SearchResult } from '@callboard/contract';
+import { type Indexing, type SearchKind, type SearchResult, visibleText } from '@callboard/contract';
 
 /** The kinds of results, as a filter calls them. */
 export const SEARCH_KIND_WORDS: Readonly<Record<SearchKind, string>> = {
   title: 'Titles',
   prompt: 'Prompts',
+  comment: 'Review comments',
   message: 'Messages',
   text: 'Claude’s answers',
   thinking: 'Thinking',
@@ -13,12 +14,14 @@ export const SEARCH_KIND_WORDS: Readonly<Record<SearchKind, string>> = {
 };
 
 /** Where a result was found, or who said it: "Claude", "Bash", "Ada". */
-export function resultWords({ kind, by, toolName }: Pick<SearchResult, 'kind' | 'by' | 'toolName'>): string {
+export function resultWords({ kind, by, toolName, comment }: SearchResult): string {
   switch (kind) {
     case 'title':
       return 'Title';
     case 'prompt':
       return 'Prompt';
+    case 'comment':
+      return comment?.isFinding === true ? 'Claude’s review' : `Comment, ${by}`;
     case 'message':
       return by ?? 'Message';
     case 'text':
@@ -43,8 +46,17 @@ export function indexingWords(indexing: Indexing | null | undefined): string | n
   return `Indexing ${done} of ${total} entries; results may be incomplete`;
 }
 
-/** The place of a result: its entry in the transcript, with the words that are marked there. */
-export function resultPath({ stageId, kind, index, snippet, marks }: SearchResult): string {
+/** The file and the line that a comment is on, as a person writes it; null for everything else. */
+export const placeWords = ({ comment }: SearchResult): string | null =>
+  comment === undefined ? null : `${visibleText(comment.path, 'command')}:${comment.line}`;
+
+/** What tells one result of a stage from the others. */
+export const resultKey = ({ kind, index, comment }: SearchResult): string => `${kind} ${comment?.id ?? index ?? ''}`;
+
+/** The place of a result: its comment in the changes, or its entry in the transcript, with the words that are marked there. */
+export function resultPath({ stageId, kind, index, comment, snippet, marks }: SearchResult): string {
+  if (comment !== undefined)
+    return `/stages/${stageId}?${new URLSearchParams({ tab: 'changes', comment: comment.id })}`;
   if (index === undefined) return kind === 'prompt' ? `/stages/${stageId}?tab=details` : `/stages/${stageId}`;
   const longest = marks.map(([from, to]) => snippet.slice(from, to)).toSorted((a, b) => b.length - a.length)[0];
   const params = new URLSearchParams({ entry: String(index), ...(longest !== undefined && { mark: longest }) });

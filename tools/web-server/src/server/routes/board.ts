@@ -18,9 +18,9 @@ export const boardRelays = {
   },
   search: {
     query: SearchQuery.extend({ limit: wholeNumber(1, 200).optional() }),
-    summary: 'Search titles, prompts and transcripts',
+    summary: 'Search titles, prompts, comments and transcripts',
     description:
-      'Titles and prompts first, then what was said, done and decided, newest first. All words must occur in one text; "words in quotes" stand together; the last word may be unfinished. Any text is a valid query.',
+      'Titles and prompts first, then comments and what was said, done and decided, newest first; other people’s drafts are left out. All words must occur in one text; "words in quotes" stand together; the last word may be unfinished. Any text is a valid query.',
     problems: ['unknown_project', 'search_unavailable'],
   },
 } satisfies Relays;

@@ -1,10 +1,19 @@
-import type { SearchKind, SearchResult, StageId, TranscriptEntry } from '@callboard/contract';
+import {
+  type CommentId,
+  isSeenBy,
+  type SearchKind,
+  type SearchResult,
+  type Stage,
+  type StageId,
+  type TranscriptEntry,
+} from '@callboard/contract';
 import type { IndexQuery } from '../../ports/search-index.ts';
+import type { CommentRecord } from '../../records.ts';
 import { cutSnippet } from '../../search/cut-snippet.ts';
 import { textOfEntry } from '../../search/entry-text.ts';
 import type { SearchTerm } from '../../search/parse-terms.ts';
 import { PLACES_OF_A_MS } from './index-rows.ts';
-import { textsOfStage } from './index-texts.ts';
+import { promptText, titleText } from './index-texts.ts';
 import type { Queries } from './search-files.ts';
 
 interface Row {
@@ -12,6 +21,7 @@ interface Row {
   id: StageId;
   kind: SearchKind;
   index: number | null;
+  comment: CommentId | null;
   by: string | null;
   tool: string | null;
 }
@@ -25,7 +35,7 @@ const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /** Finds a page of texts in the index, and reads them from the store for their snippets. */
 export function findTexts(store: Queries, index: Queries, query: IndexQuery): FoundPage {
-  const { terms, limit, kind } = query;
+  const { limit, kind } = query;
   const { heads: skipped, bodies: before } = readCursor(query.before);
   const areHeads = kind === 'title' || kind === 'prompt';
   const heads = kind === undefined || areHeads ? findHeads(index, query, skipped) : [];
@@ -37,7 +47,7 @@ export function findTexts(store: Queries, index: Queries, query: IndexQuery): Fo
   const shown = [...heads.slice(0, ofHeads), ...bodies.slice(0, ofBodies)];
   const last = bodies[ofBodies - 1]?.place ?? before;
   return {
-    results: shown.flatMap((row) => toResult(store, row, terms)),
+    results: shown.flatMap((row) => toResult(store, row, query)),
     next: isLast ? null : `${skipped + ofHeads}.${last}`,
   };
 }
@@ -53,8 +63,8 @@ const matchOf = (terms: readonly SearchTerm[]): string =>
   terms.map(({ words, isPrefix }) => `"${words.join(' ')}"${isPrefix ? '*' : ''}`).join(' AND ');
 
 /** The filters that both kinds of texts have, with their values. */
-function filtersOf({ stageIds, kind, by, since }: IndexQuery): { where: string; values: (string | number)[] } {
-  const filters: [string, string | number][] = [];
+function filtersOf({ stageIds, kind, by, since, person }: IndexQuery): { where: string; values: (string | number)[] } {
+  const filters: [string, string | number][] = [['(entries.only_for is null or entries.only_for = ?)', person]];
   if (stageIds !== null) filters.push(['stages.id in (select value from json_each(?))', JSON.stringify(stageIds)]);
   if (kind !== undefined) filters.push(['entries.kind = ?', kind]);
   if (by !== undefined) filters.push(['entries.by = ?', by]);
@@ -62,7 +72,7 @@ function filtersOf({ stageIds, kind, by, since }: IndexQuery): { where: string; 
   return { where: filters.map(([sql]) => ` and ${sql}`).join(''), values: filters.map(([, value]) => value) };
 }
 
-const COLUMNS = 'entries.place, stages.id, entries.kind, entries."index", entries.by, entries.tool';
+const COLUMNS = 'entries.place, stages.id, entries.kind, entries."index", entries.comment, entries.by, entries.tool';
 /** In this order: the words have by far the fewest rows. */
 const joined = (table: string) =>
   `select ${COLUMNS} from ${table} found cross join entries on entries.place = found.rowid
@@ -84,33 +94,50 @@ function findBodies(index: Queries, query: IndexQuery, before: number): Row[] {
   );
 }
 
-/** Nothing if the stage was deleted a moment ago. */
-function toResult(store: Queries, row: Row, terms: readonly SearchTerm[]): SearchResult[] {
-  const text = textOf(store, row);
-  if (text === null) return [];
+/** Nothing if the text is gone since a moment. */
+function toResult(store: Queries, row: Row, { terms, person }: IndexQuery): SearchResult[] {
+  const found = row.comment === null ? textOf(store, row) : commentIn(store, row.id, row.comment, person);
+  if (found === null) return [];
+  const { text, ...where } = found;
   return [
     {
-      stageId: row.id,
-      kind: row.kind,
+      ...{ stageId: row.id, kind: row.kind },
       ...(row.index !== null && { index: row.index }),
+      ...where,
       ...cutSnippet(text, terms),
-      by: row.by,
-      toolName: row.tool,
+      ...{ by: row.by, toolName: row.tool },
       at: new Date(Math.floor(row.place / PLACES_OF_A_MS)).toISOString(),
     },
   ];
 }
 
-function textOf(store: Queries, { id, kind, index }: Row): string | null {
+type Found = { text: string } & Pick<SearchResult, 'comment'>;
+
+function textOf(store: Queries, { id, kind, index }: Row): Found | null {
   if (index === null) {
     const stage = store.get<{ document: string }>('select document from stages where id = ?', id);
     if (stage === undefined) return null;
-    return textsOfStage(JSON.parse(stage.document)).items.find((item) => item.kind === kind)?.text ?? null;
+    const document = JSON.parse(stage.document) as Stage; // written with its schema
+    return { text: kind === 'title' ? titleText(document) : promptText(document) };
   }
   const entry = store.get<{ document: string }>(
     'select document from transcript where stage_id = ? and "index" = ?',
     ...[id, index],
   );
   if (entry === undefined) return null;
-  return textOfEntry(JSON.parse(entry.document) as TranscriptEntry)?.text ?? null; // written with its schema
+  const text = textOfEntry(JSON.parse(entry.document) as TranscriptEntry)?.text; // written with its schema
+  return text === undefined ? null : { text };
+}
+
+/** The index lags: a comment that was sent may be its author's draft again. */
+function commentIn(store: Queries, stageId: StageId, commentId: CommentId, person: string): Found | null {
+  const row = store.get<{ document: string }>(
+    'select document from comments where stage_id = ? and id = ?',
+    ...[stageId, commentId],
+  );
+  if (row === undefined) return null;
+  const comment = JSON.parse(row.document) as CommentRecord; // written with its schema
+  if (!isSeenBy(comment, person)) return null;
+  const { text, id, path, side, line, endLine, isFinding } = comment;
+  return { text, comment: { id, path, side, line, endLine, isFinding: isFinding ?? false } };
 }

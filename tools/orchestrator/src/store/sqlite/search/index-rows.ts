@@ -1,16 +1,19 @@
-import type { StageId } from '@callboard/contract';
+import type { CommentId, StageId } from '@callboard/contract';
 import type { IndexedText } from '../../search/entry-text.ts';
 import { foldText } from '../../search/fold-words.ts';
 import type { Queries } from './search-files.ts';
 
 /** A text to be indexed. */
 export interface Item extends IndexedText {
-  /** The transcript entry; null for a title or a prompt. */
+  /** The transcript entry; null for everything else. */
   index: number | null;
+  comment: CommentId | null;
+  /** Who alone may find it; null: everybody. */
+  onlyFor: string | null;
   at: string;
 }
 
-/** A stage's own texts. */
+/** A stage's texts that may change. */
 export interface StageTexts {
   items: Item[];
   /** Changes with the texts. */
@@ -29,6 +32,9 @@ interface IndexedStage {
 
 /** Places of one millisecond. */
 export const PLACES_OF_A_MS = 1024;
+
+/** Titles and prompts; everything else. */
+const TABLES = ['heads', 'bodies'];
 
 /** The rows of the index. Each function is one transaction. */
 export interface IndexRows {
@@ -57,13 +63,14 @@ export function createIndexRows(index: Queries): IndexRows {
     }
   }
 
-  function add(table: 'heads' | 'bodies', ordinal: number, { kind, text, by, toolName, index: entry, at }: Item): void {
-    const place = freePlace(at);
+  function add(ordinal: number, item: Item): void {
+    const place = freePlace(item.at);
     index.run(
-      'insert into entries (place, stage, kind, "index", by, tool) values (?, ?, ?, ?, ?, ?)',
-      ...[place, ordinal, kind, entry, by, toolName],
+      'insert into entries (place, stage, kind, "index", comment, only_for, by, tool) values (?, ?, ?, ?, ?, ?, ?, ?)',
+      ...[place, ordinal, item.kind, item.index, item.comment, item.onlyFor, item.by, item.toolName],
     );
-    index.run(`insert into ${table} (rowid, words) values (?, ?)`, place, foldText(text));
+    const table = item.kind === 'title' || item.kind === 'prompt' ? 'heads' : 'bodies';
+    index.run(`insert into ${table} (rowid, words) values (?, ?)`, place, foldText(item.text));
   }
 
   return {
@@ -78,7 +85,7 @@ export function createIndexRows(index: Queries): IndexRows {
     done: () => index.get<{ done: number | null }>('select sum(done) as done from stages')?.done ?? 0,
     forget: (ordinal) =>
       index.atomically(() => {
-        for (const table of ['heads', 'bodies'])
+        for (const table of TABLES)
           index.run(`delete from ${table} where rowid in (select place from entries where stage = ?)`, ordinal);
         index.run('delete from entries where stage = ?', ordinal);
         index.run('delete from stages where ordinal = ?', ordinal);
@@ -86,9 +93,9 @@ export function createIndexRows(index: Queries): IndexRows {
     replaceTexts: (ordinal, id, { items, signature }) =>
       index.atomically(() => {
         const own = 'from entries where stage = ? and "index" is null';
-        index.run(`delete from heads where rowid in (select place ${own})`, ordinal);
+        for (const table of TABLES) index.run(`delete from ${table} where rowid in (select place ${own})`, ordinal);
         index.run(`delete ${own}`, ordinal);
-        for (const item of items) add('heads', ordinal, item);
+        for (const item of items) add(ordinal, item);
         index.run(
           `insert into stages (ordinal, id, done, texts) values (?, ?, 0, ?)
            on conflict (ordinal) do update set texts = excluded.texts`,
@@ -97,7 +104,7 @@ export function createIndexRows(index: Queries): IndexRows {
       }),
     append: (ordinal, items, last) =>
       index.atomically(() => {
-        for (const item of items) add('bodies', ordinal, item);
+        for (const item of items) add(ordinal, item);
         index.run('update stages set done = ?, last_at = ? where ordinal = ?', last.index, last.at, ordinal);
       }),
   };

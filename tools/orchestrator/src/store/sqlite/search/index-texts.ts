@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Indexing, SearchKind, Stage, StageId, TranscriptEntry } from '@callboard/contract';
+import { type Indexing, onlySeenBy, type Stage, type StageId, type TranscriptEntry } from '@callboard/contract';
+import type { CommentRecord } from '../../records.ts';
 import { textOfEntry } from '../../search/entry-text.ts';
 import { createIndexRows, type IndexRows, type Item, type StageTexts } from './index-rows.ts';
 import type { Queries } from './search-files.ts';
@@ -37,7 +38,7 @@ export function createIndexTexts(store: Queries, index: Queries): IndexTexts {
   const behind = new Map<number, Behind>();
 
   function lookAt({ ordinal, id, document }: StoredStage): void {
-    const texts = textsOfStage(JSON.parse(document) as Stage); // written with its schema
+    const texts = textsOfStage(JSON.parse(document) as Stage, commentsOf(store, id)); // written with its schema
     if (rows.stage(ordinal)?.texts !== texts.signature) rows.replaceTexts(ordinal, id, texts);
     const total = lastEntry(store, id);
     if (total > (rows.stage(ordinal)?.done ?? 0)) behind.set(ordinal, { id, total });
@@ -120,20 +121,35 @@ function indexSome(store: Queries, rows: IndexRows, ordinal: number, { id, total
   if (last === undefined) return true; // the stage was deleted meanwhile
   const items = entries.flatMap((entry): Item[] => {
     const text = textOfEntry(entry);
-    return text === null ? [] : [{ ...text, index: entry.index, at: entry.at }];
+    return text === null ? [] : [{ ...text, index: entry.index, comment: null, onlyFor: null, at: entry.at }];
   });
   rows.append(ordinal, items, last);
   return last.index >= total;
 }
 
-/** A stage's own texts. Another kind of text that belongs to a stage and may change is added here. */
-export function textsOfStage({ id, title, prompt, group, pipeline, createdAt }: Stage): StageTexts {
-  const item = (kind: SearchKind, text: string): Item => ({
-    ...{ kind, text, by: null, toolName: null, index: null, at: createdAt },
-  });
-  const items = [
-    item('title', [title, id, group ?? ''].join('\n')),
-    item('prompt', [prompt, ...(pipeline ?? []).map((phase) => phase.prompt)].join('\n')),
+const commentsOf = (store: Queries, id: StageId): CommentRecord[] =>
+  store
+    .all<{ document: string }>('select document from comments where stage_id = ? order by ordinal', id)
+    .map(({ document }) => JSON.parse(document) as CommentRecord); // written with its schema
+
+/** The texts of a stage that may change. Another kind of them is added here. */
+function textsOfStage(stage: Stage, comments: readonly CommentRecord[]): StageTexts {
+  const own = { by: null, toolName: null, index: null, comment: null, onlyFor: null, at: stage.createdAt };
+  const items: Item[] = [
+    { ...own, kind: 'title', text: titleText(stage) },
+    { ...own, kind: 'prompt', text: promptText(stage) },
+    ...comments.map((comment): Item => {
+      const { id, author, text, createdAt } = comment;
+      const who = { by: author, onlyFor: onlySeenBy(comment) };
+      return { ...own, ...who, kind: 'comment', text, comment: id, at: createdAt };
+    }),
   ];
   return { items, signature: createHash('sha256').update(JSON.stringify(items)).digest('base64') };
 }
+
+/** What a stage is found by as its title. */
+export const titleText = ({ title, id, group }: Stage): string => [title, id, group ?? ''].join('\n');
+
+/** What a stage is found by as its prompt. */
+export const promptText = ({ prompt, pipeline }: Stage): string =>
+  [prompt, ...(pipeline ?? []).map((phase) => phase.prompt)].join('\n');

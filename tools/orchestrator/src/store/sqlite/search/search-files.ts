@@ -12,16 +12,17 @@ export interface Queries {
 }
 
 /** The shape of the index. Another one is built anew, so a change here needs no migration. */
-const SHAPE = 1;
+const SHAPE = 2;
 
 const TABLES = `
-  -- How far each stage is indexed. Ordinals, unlike ids, are never used twice. texts: a hash of the title and prompt, as indexed.
+  -- How far each stage is indexed. Ordinals, unlike ids, are never used twice. texts: a hash of the title, prompt and comments, as indexed.
   create table stages (ordinal integer primary key, id text not null, done integer not null, last_at text, texts text not null);
   create index stages_by_id on stages(id);
   -- place: the instant and a number, so that the newest is the highest.
-  create table entries (place integer primary key, stage integer not null, kind text not null, "index" integer, by text, tool text);
+  create table entries (place integer primary key, stage integer not null, kind text not null, "index" integer,
+    comment text, only_for text, by text, tool text);
   create index entries_by_stage on entries(stage);
-  -- Of titles and prompts, and of transcripts. The texts themselves stay in the store.
+  -- Of titles and prompts, and of comments and transcripts. The texts themselves stay in the store.
   create virtual table heads using fts5(words, content='', contentless_delete=1, prefix='2 3', tokenize='ascii');
   create virtual table bodies using fts5(words, content='', contentless_delete=1, prefix='2 3', tokenize='ascii');
   pragma user_version = ${SHAPE};

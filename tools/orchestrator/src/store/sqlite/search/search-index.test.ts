@@ -3,13 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { StageId, TranscriptEntry } from '@callboard/contract';
+import { CommentId, StageId, TranscriptEntry } from '@callboard/contract';
 import { sampleProject, sampleStage } from '@callboard/contract/samples';
 import fc from 'fast-check';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nodeEdges } from '../../../lib/edges.ts';
 import type { IndexQuery, SearchIndex } from '../../ports/search-index.ts';
+import { CommentRecord } from '../../records.ts';
 import { parseTerms } from '../../search/parse-terms.ts';
 import type { Store } from '../../store.ts';
 import { openSqliteStore } from '../sqlite-store.ts';
@@ -82,12 +83,29 @@ const text = (words: string): Entry => ({ kind: 'text', text: words, blockId: 'b
 const find = (q: string, more: Partial<IndexQuery> = {}) =>
   index.search({
     ...{ terms: parseTerms(q), stageIds: null, kind: undefined, by: undefined, since: undefined, before: undefined },
-    ...{ limit: 20, ...more },
+    ...{ person: 'Ada', limit: 20, ...more },
   });
 
 /** The places of the results: "STAGE-1 text 2". */
 const places = async (q: string, more: Partial<IndexQuery> = {}) =>
-  (await find(q, more)).results.map((one) => [one.stageId, one.kind, one.index].filter(Boolean).join(' '));
+  (await find(q, more)).results.map((one) =>
+    [one.stageId, one.kind, one.index ?? one.comment?.id].filter(Boolean).join(' '),
+  );
+
+async function comment(stageId: StageId, id: string, fields: Partial<Record<keyof CommentRecord, unknown>> = {}) {
+  const version = '1'.repeat(16);
+  const record = CommentRecord.parse({
+    ...{ id, stageId, author: 'Ada', path: 'src/app.ts', side: 'new', line: 3, endLine: 4, version, quote: 'x' },
+    ...{ origin: { line: 3, endLine: 4, version }, text: 'Rename this', hasMoved: false },
+    ...{ createdAt: new Date(2026, 1, 1, 0, minute++).toISOString(), sentAt: null, sentBy: null },
+    ...{ messageId: null, answeredAt: null, ...fields },
+  });
+  await store.transact(async (tx) => {
+    await tx.comments.save(record);
+    await tx.emit({ type: 'comments-updated', data: { stageId } });
+  });
+  return record;
+}
 
 describe('what is found', () => {
   it('is found in titles, prompts, messages, answers, calls and decisions at once, the newest first', async () => {
@@ -141,6 +159,55 @@ describe('what is found', () => {
     });
     expect(await places('postgresql database')).toEqual(['STAGE-1 decision 1']);
     expect(await places('postgresql', { by: 'Eve' })).toEqual([]);
+  });
+
+  it('finds comments where they are now, among what was said, and drafts for their authors alone', async () => {
+    const id = await addStage(1, 'Rename the field');
+    await say(id, 1, text('I will rename it'));
+    const draft = await comment(id, 'c1');
+    await comment(id, 'c2', { author: 'Claude', isFinding: true, severity: 'low', text: 'Rename the test' });
+    await say(id, 2, text('Renamed'));
+    const all = ['STAGE-1 title', 'STAGE-1 comment c2', 'STAGE-1 comment c1', 'STAGE-1 text 1'];
+    expect(await places('rename ')).toEqual(all);
+    expect(await places('rename ', { kind: 'comment', by: 'Claude' })).toEqual(['STAGE-1 comment c2']);
+    expect((await find('rename', { kind: 'comment', by: 'Ada' })).results).toMatchObject([
+      { snippet: 'Rename this', comment: { id: 'c1', path: 'src/app.ts', line: 3, endLine: 4, isFinding: false } },
+    ]);
+    const seenByEve = () => places('rename', { kind: 'comment', by: 'Ada', person: 'Eve' });
+    expect(await seenByEve()).toEqual([]);
+    await comment(id, 'c1', { ...draft, sentAt: draft.createdAt, sentBy: 'Ada', line: 7, endLine: 7 });
+    expect(await seenByEve()).toEqual(['STAGE-1 comment c1']);
+    expect((await find('rename', { by: 'Ada' })).results[0]?.comment).toMatchObject({ line: 7 });
+    // Nothing has told the index that it is a draft again.
+    execOn(
+      join(folder, 'store.sqlite'),
+      `update comments set document = json_set(document, '$.sentAt', null) where id = 'c1'`,
+    );
+    expect(await seenByEve()).toEqual([]);
+  });
+
+  it('follows comments that are changed and removed, also while it was away', async () => {
+    const id = await addStage(1, 'Login');
+    const first = await comment(id, 'c1');
+    await comment(id, 'c2', { text: 'Rename that' });
+    expect(await places('rename')).toHaveLength(2);
+    await comment(id, 'c1', { ...first, text: 'Delete this' });
+    expect(await places('rename')).toEqual(['STAGE-1 comment c2']);
+    expect(await places('delete')).toEqual(['STAGE-1 comment c1']);
+    await openAgain(() =>
+      execOn(join(folder, 'store.sqlite'), `update comments set document = json_set(document, '$.text', 'Moved')`),
+    );
+    expect(await places('moved')).toHaveLength(2);
+    expect(await places('rename')).toEqual([]);
+    await store.transact(async (tx) => {
+      await tx.comments.remove(id, CommentId.parse('c1'));
+      await tx.emit({ type: 'comments-updated', data: { stageId: id } });
+    });
+    expect(await places('moved')).toEqual(['STAGE-1 comment c2']);
+    await openAgain(() => {
+      for (const suffix of ['', '-wal', '-shm']) rmSync(join(folder, `search.sqlite${suffix}`), { force: true });
+    });
+    expect(await places('moved')).toEqual(['STAGE-1 comment c2']);
   });
 
   it('ignores case and accents, takes parts of code together, and finds text without spaces', async () => {

@@ -26,7 +26,7 @@ const STEP_MS = 50;
 const CATCH_UP_MS = 100;
 /** After a failure, and while the disk is full. */
 const RETRY_MS = 15_000;
-const CHANGES = new Set(['stage-created', 'stage-updated', 'stage-removed', 'transcript-appended']);
+const CHANGES = new Set(['stage-created', 'stage-updated', 'stage-removed', 'transcript-appended', 'comments-updated']);
 
 const entry = import.meta.filename.endsWith('.ts') ? 'search-worker.ts' : 'search-worker.js';
 

@@ -41,7 +41,7 @@ export function SearchBar() {
         ref={field}
         className={css.field}
         aria-label="Search"
-        placeholder="Search titles, prompts and transcripts"
+        placeholder="Search titles, prompts, transcripts and comments"
         data-shortcut="find"
         leftSection={<IconSearch size={16} aria-hidden />}
         rightSection={text !== '' && <CloseButton size={24} aria-label="Empty the search" onClick={() => type('')} />}

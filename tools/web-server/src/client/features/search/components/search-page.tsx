@@ -5,7 +5,7 @@ import { useDeferredValue, useMemo } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { searchQuery } from '../../../data/search-query.ts';
-import { indexingWords, resultPath, resultWords } from '../../../lib/search-words.ts';
+import { indexingWords, placeWords, resultKey, resultPath, resultWords } from '../../../lib/search-words.ts';
 import { useNow } from '../../../lib/use-now.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { MarkedText } from '../../../ui/marked-text.tsx';
@@ -18,7 +18,7 @@ import { SearchBar } from './search-bar.tsx';
 import css from './search-page.module.css';
 import { useResultKeys } from './use-result-keys.ts';
 
-/** Finds words in titles, prompts and transcripts of all stages. What is looked for is in the URL. */
+/** Finds words in titles, prompts, transcripts and comments of all stages. What is looked for is in the URL. */
 export default function SearchPage() {
   const [params] = useSearchParams();
   const filter = useDeferredValue(readSearch(params));
@@ -45,7 +45,7 @@ export default function SearchPage() {
           <ErrorNote lead="Nothing could be searched." error={search.error} retry={() => void search.refetch()} />
         )}
         {!isAsked && (
-          <p className={css.none}>Finds words in titles, prompts, transcripts and decisions of all stages.</p>
+          <p className={css.none}>Finds words in titles, prompts, transcripts, decisions and comments of all stages.</p>
         )}
         {isAsked && search.isSuccess && !search.isPlaceholderData && results.length === 0 && (
           <Nothing filter={filter} />
@@ -99,7 +99,7 @@ function Groups({ results }: { results: readonly SearchResult[] }) {
         const first = group.results[0];
         return (
           <Group
-            key={`${group.stageId} ${first?.kind} ${first?.index}`}
+            key={`${group.stageId} ${first && resultKey(first)}`}
             group={group}
             title={stage.title}
             project={project}
@@ -128,10 +128,11 @@ function Group({ group, title, project }: { group: ResultGroup; title: string; p
       </h2>
       <ul className={css.results}>
         {others.map((result) => (
-          <li key={`${result.kind} ${result.index}`}>
+          <li key={resultKey(result)}>
             <Link className={css.result} to={resultPath(result)} data-result data-kind={result.kind}>
               <span className={css.kind}>{resultWords(result)}</span>
               <span className={css.snippet}>
+                {placeWords(result) !== null && <span className={css.place}>{placeWords(result)}</span>}
                 <MarkedText text={result.snippet} marks={result.marks} />
               </span>
               <span className={css.when}>

@@ -15,6 +15,7 @@ import { ChangesTree } from './changes-tree.tsx';
 import { ReviewBar } from './review-bar.tsx';
 import css from './stage-changes.module.css';
 import { useChangesList } from './use-changes-list.ts';
+import { useLinkedComment } from './use-linked-comment.ts';
 
 /** Where there is room for the tree beside the files, and for two sides of a file. */
 const WIDE_ENOUGH = { tree: 720, split: 760 };
@@ -44,6 +45,7 @@ export function ChangesView({ stage, diff, commits, isPane, isLoading, reload, e
   const writing = useWriting(stage.id, diff);
   const me = useQuery({ ...boardQuery, select: (view) => view.me.name }).data ?? '';
   const list = useChangesList({ stageId: stage.id, diff, isSplit, comments, writing });
+  useLinkedComment(diff.files, comments, list.goToComment);
   useFileKeys(list.goBy, (at) => list.toggleViewed(at), list.current);
   const choose = (file: number) => {
     list.goTo(file);

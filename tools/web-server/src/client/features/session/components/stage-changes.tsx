@@ -7,7 +7,9 @@ import { rangeDiffQuery, stageDiffQuery, useReloadDiff } from '../api/stage-diff
 import { inTreeOrder } from '../model/change-tree.ts';
 import { useReviewUi } from '../model/review-ui.ts';
 import { ChangesView } from './changes-view.tsx';
+import { LinkedComment } from './linked-comment.tsx';
 import css from './stage-changes.module.css';
+import { useCommentOfAddress } from './use-linked-comment.ts';
 
 interface StageChangesProps {
   stage: StageView;
@@ -24,12 +26,20 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
   const all = useQuery({ ...stageDiffQuery(stage.id), enabled });
   const part = useQuery({ ...rangeDiffQuery(stage.id, range), enabled: enabled && range !== '' });
   const { data, error, isFetching, refetch } = range === '' ? all : part;
+  const linked = useCommentOfAddress();
+  useEffect(() => {
+    // A part of the changes may not have its file.
+    if (linked !== null) useReviewUi.getState().setRange(stage.id, '');
+  }, [linked, stage.id]);
   const reload = useReloadDiff(stage.id);
   useReloadAtSteps(stage, reload);
   const diff = useMemo(() => data && { ...data, files: inTreeOrder(data.files) }, [data]);
   return (
     <section className={css.changes} aria-label="Changes">
       {stage.worktree === null && <p className={css.empty}>Nothing has changed: the stage was never started.</p>}
+      {(stage.worktree === null || all.data !== undefined) && (
+        <LinkedComment stageId={stage.id} paths={all.data?.files.map(({ path }) => path) ?? null} />
+      )}
       {error !== null && <ErrorNote lead="The changes could not be read." error={error} retry={() => void refetch()} />}
       {error !== null && range !== '' && (
         <Button variant="default" size="compact-sm" onClick={() => useReviewUi.getState().setRange(stage.id, '')}>
