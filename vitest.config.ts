@@ -67,9 +67,9 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, 'test/integration/**'],
         },
       },
-      // Whole routes of the page in jsdom. Each file has its own process: what one leaves in the window reached the next (decision 104).
+      // Whole routes of the page in jsdom. The files of a worker share a process and a window (decision 104).
       ...[
-        { name: 'routes', isolate: true, include: ['src/client/**/*.page.test.tsx'] },
+        { name: 'routes', isolate: false, include: ['src/client/**/*.page.test.tsx'] },
         { name: 'drawn', isolate: true, include: ['src/client/**/*.drawn.test.tsx'] },
       ].map((project) => ({
         test: {

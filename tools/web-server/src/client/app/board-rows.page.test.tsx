@@ -36,8 +36,10 @@ it('moves with J and K from the first key on, to whoever calls first', async () 
       pending: [request('STAGE-3', 'r1', { kind: 'question', toolName: 'AskUserQuestion' })],
     }),
   );
-  await screen.findByText('Ready two');
+  // The request opens over the board, and takes all keys until it is gone.
+  await screen.findByRole('dialog');
   await user.keyboard('{Escape}');
+  await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
   await user.keyboard('j');
   await expect.poll(focused).toBe('Calling');
   await user.keyboard('{ArrowLeft}');

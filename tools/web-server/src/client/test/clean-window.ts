@@ -1,3 +1,4 @@
+import { notifications } from '@mantine/notifications';
 import { cleanup, configure } from '@testing-library/react';
 import { afterAll, afterEach, beforeEach, vi } from 'vitest';
 import { WAIT_MS } from '../../../../../test-support/until.ts';
@@ -6,11 +7,19 @@ import { WAIT_MS } from '../../../../../test-support/until.ts';
 configure({ asyncUtilTimeout: WAIT_MS, getElementError: (message) => new Error(message ?? 'Not found') });
 
 /** The files of a process share a window: each test finds it empty, as if nobody had used it before. */
-beforeEach(() => {
+function empty(): void {
   localStorage.clear();
   sessionStorage.clear();
   history.replaceState(null, '', '/');
-});
+  // Messages in the corner are kept by Mantine, not by the page.
+  notifications.cleanQueue();
+  notifications.clean();
+}
+beforeEach(empty);
 afterEach(cleanup);
-// What the page's own modules keep is gone with the last test of a file; what is installed stays loaded.
-afterAll(() => void vi.resetModules());
+// What the page's own modules keep is gone with the last test of a file; what is installed stays loaded. Modules read the
+// storage as they are loaded, which is before the first test.
+afterAll(() => {
+  empty();
+  vi.resetModules();
+});

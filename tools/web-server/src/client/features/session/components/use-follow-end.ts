@@ -19,6 +19,8 @@ interface FollowOptions {
   hasForms: boolean;
   /** The height of all rows. */
   size: number;
+  /** The height of all rows as they were measured last: the box gets it with the next drawing. */
+  measured: () => number;
   scrollToEnd: () => void;
   scrollToOffset: (offset: number) => void;
 }
@@ -43,6 +45,8 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
     else options.scrollToOffset(form.top);
   });
 
+  const isAtEnd = useEffectEvent((element: HTMLElement) => isNearEnd(element, options.measured()));
+
   const letGo = () => {
     if (held.current === null || box.current === null) return;
     held.current = null;
@@ -65,7 +69,8 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
     let top = element.scrollTop;
     const onScroll = (event: Event) => {
       if (event.target !== element) return; // code that scrolls in its own box
-      const isNear = isNearEnd(element);
+      // A row that shrank moves the list up at once, and the box is drawn smaller later: nobody scrolled away from the end.
+      const isNear = isAtEnd(element);
       // Growth below the reader is no scroll of theirs, and neither is the jump to the top of a form.
       if (held.current === null && (isNear || element.scrollTop < top)) setFollowing(isNear);
       top = element.scrollTop;
@@ -97,7 +102,8 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
 /** The events by which a person shows activity in the box. */
 const TOUCHES = ['wheel', 'touchstart', 'pointerdown', 'keydown', 'focusin'] as const;
 
-const isNearEnd = (element: HTMLElement) => element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+const isNearEnd = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement, measured = scrollHeight) =>
+  Math.min(scrollHeight, measured) - scrollTop - clientHeight < NEAR_END;
 
 interface Form {
   requestId: string;

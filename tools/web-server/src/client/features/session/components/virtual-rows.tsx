@@ -122,6 +122,7 @@ function useRowScrolling(
     hasRows: rows.count > 0,
     hasForms: kept.length > 0,
     size: virtualizer.getTotalSize(),
+    measured: () => virtualizer.getTotalSize(),
     scrollToEnd: () => virtualizer.scrollToEnd(),
     scrollToOffset: (offset) => virtualizer.scrollToOffset(offset),
   });
