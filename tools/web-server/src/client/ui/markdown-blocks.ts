@@ -1,4 +1,4 @@
-import type { Root, RootContent } from 'mdast';
+import type { Blockquote, List, ListItem, Root, RootContent } from 'mdast';
 import remarkGfm from 'remark-gfm';
 import remarkParse from 'remark-parse';
 import { unified } from 'unified';
@@ -41,7 +41,7 @@ export function markdownBlocks(text: string, before: MarkdownBlocks = NO_BLOCKS)
   const starts = children.map((child) => lineStart(rest, (child.position?.start.offset ?? 0) + shift));
   const open = Math.max(
     0,
-    starts.findLastIndex((start) => isCertain(rest, start)),
+    starts.findLastIndex((start, index) => isCertain(rest, start) && !endsInIndentedCode(rest, children[index - 1], shift)),
   );
   return {
     text,
@@ -63,10 +63,21 @@ function isCertain(text: string, start: number): boolean {
   return text.slice(lineStart(text, start - 1), start).trim() === '';
 }
 
+/**
+ * Whether a block ends in code that is marked by its indentation alone. The parser takes what follows such code for a line
+ * that interrupts it, even after blank lines, and reads an empty list item there as text.
+ */
+function endsInIndentedCode(text: string, node: RootContent | undefined, shift: number): boolean {
+  if (node === undefined) return false;
+  if (node.type === 'code') return !/^(?:`{3}|~{3})/.test(text.slice((node.position?.start.offset ?? 0) + shift));
+  return isContainer(node) && endsInIndentedCode(text, node.children.at(-1), shift);
+}
+
+const isContainer = (node: RootContent): node is Blockquote | List | ListItem =>
+  node.type === 'blockquote' || node.type === 'list' || node.type === 'listItem';
+
 /** Whether the block contains a definition, which links in other blocks may use. */
 function mayReachElsewhere(node: RootContent): boolean {
   if (node.type === 'definition' || node.type === 'footnoteDefinition') return true;
-  return (node.type === 'blockquote' || node.type === 'list' || node.type === 'listItem') && 'children' in node
-    ? node.children.some(mayReachElsewhere)
-    : false;
+  return isContainer(node) && node.children.some(mayReachElsewhere);
 }
