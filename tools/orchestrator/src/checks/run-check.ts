@@ -27,7 +27,7 @@ export function runCheck(
   let commandId: string | null = null;
 
   function end(): void {
-    // One that has ended meanwhile needs no stop.
+    // This fails only for one that is not running any more, which needs no stop.
     if (commandId !== null && stoppedBy !== null) commands.stop(stageId, commandId, stoppedBy).catch(() => undefined);
   }
 

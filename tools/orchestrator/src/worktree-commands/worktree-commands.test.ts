@@ -204,6 +204,17 @@ it('ends with all its processes when everything is ended while Callboard is not 
   expect(await left(command.id)).toEqual([]);
 });
 
+it('stops a command even if the store cannot be read any more', async () => {
+  const { store, stageId, commands, order } = await scene(false);
+  const { command } = await commands.start(order('sleep 1000'));
+  await until('its process is stored', async () =>
+    (await store.read.worktreeCommands.listRunning()).some(({ process }) => process !== null),
+  );
+  await store.close();
+  expect(await commands.stop(stageId, command.id, 'Ada')).toMatchObject({ state: 'stopped' });
+  await expect(commands.stop(stageId, command.id, 'Ada')).rejects.toThrow();
+});
+
 it('says that Callboard is stopping, and stores no run that cannot begin', async () => {
   const { commands, order, stageId, dataDir, open } = await scene(false);
   await writeFile(join(dataDir, 'commands'), 'in the way');

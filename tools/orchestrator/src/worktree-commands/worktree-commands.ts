@@ -122,9 +122,9 @@ export function createWorktreeCommands(parts: WorktreeCommandsParts): WorktreeCo
       }
     },
     async stop(stageId, commandId, by) {
-      const command = await find(stageId, commandId);
+      // One that runs is ended even if the store cannot be read.
       const one = running.get(commandId);
-      if (one === undefined) return command;
+      if (one === undefined || one.order.stageId !== stageId) return find(stageId, commandId);
       one.run.end({ state: 'stopped', reason: `Stopped by ${by}.` });
       return one.ended;
     },

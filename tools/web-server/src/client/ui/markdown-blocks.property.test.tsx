@@ -83,7 +83,13 @@ it('renders a text that arrives in chunks like the whole text', () => {
       }
       expect(markup(blocks).join('\n')).toBe(whole(text));
     }),
-    { numRuns: 250, examples: [['    word\n  \n2) \nword\nword', [0]], ['-     word\n\n2) \nword\nword', [0]]] },
+    {
+      numRuns: 250,
+      examples: [
+        ['    word\n  \n2) \nword\nword', [0]],
+        ['-     word\n\n2) \nword\nword', [0]],
+      ],
+    },
   );
 });
 

@@ -41,7 +41,9 @@ export function markdownBlocks(text: string, before: MarkdownBlocks = NO_BLOCKS)
   const starts = children.map((child) => lineStart(rest, (child.position?.start.offset ?? 0) + shift));
   const open = Math.max(
     0,
-    starts.findLastIndex((start, index) => isCertain(rest, start) && !endsInIndentedCode(rest, children[index - 1], shift)),
+    starts.findLastIndex(
+      (start, index) => isCertain(rest, start) && !endsInIndentedCode(rest, children[index - 1], shift),
+    ),
   );
   return {
     text,
