@@ -238,7 +238,11 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   life.onStop('write watch', writes.stop);
   const receipts = createReceipts({ store });
   const completion = await completeStages(context, { ...parts, receipts });
-  const stages = createStages({ store, worktrees, settingsOf: parts.stageSettings.ofProject });
+  const stages = createStages({
+    ...{ store, worktrees },
+    settingsOf: parts.stageSettings.ofProject,
+    pipelinesFor: parts.stageSettings.pipelinesFor,
+  });
   const checks = await runChecks(context, parts);
   const sideRuns = await runSideRuns(context, parts);
   const pullRequests = await composePullRequests(context, { ...parts, messages, completion, receipts });
@@ -260,7 +264,10 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     drafts: createDrafts({ store }),
     capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
     exports: createStageExports({ store, home: homeOf(env) }),
-    imports: createStageImports({ store, worktrees, home: homeOf(env), settingsOf: parts.stageSettings.ofProject }),
+    imports: createStageImports({
+      ...{ store, worktrees, home: homeOf(env) },
+      pipelinesFor: parts.stageSettings.pipelinesFor,
+    }),
   };
 }
 

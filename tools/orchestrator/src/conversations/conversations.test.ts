@@ -15,7 +15,7 @@ import { createConversations } from './conversations.ts';
 const ID = '24796da1-60bd-44a0-8d5b-5f9cc495f972';
 const LAST = '24796da1-60bd-44a0-8d5b-000000000002';
 const SHOP = ProjectId.parse('shop');
-const NO_SETTINGS = { settings: { defaults: {} }, problems: [], isAgreed: true, pipelines: [] };
+const NO_SETTINGS = { settings: { defaults: {} }, problems: [], isAgreed: true, pipelines: [], at: null };
 const NEW = StageId.parse('STAGE-1');
 
 /** A repository with uncommitted changes, in which a conversation was held. */
@@ -39,7 +39,11 @@ async function scene() {
   await store.transact((tx) => tx.projects.save(sampleProject({ path: repo })));
   const dataDir = join(lab.folder, 'data');
   const worktrees = createWorktrees({ dataDir, env: lab.env });
-  const stages = createStages({ store, worktrees, settingsOf: async () => NO_SETTINGS });
+  const stages = createStages({
+    ...{ store, worktrees },
+    settingsOf: async () => NO_SETTINGS,
+    pipelinesFor: async () => NO_SETTINGS,
+  });
   const conversations = createConversations({ store, worktrees, stages, dataDir, env: lab.env });
   const launch = (stage = NEW) =>
     store.transact((tx) => beginLaunch(tx, { edges, dataDir }, { stageId: stage, actor: 'Ada' }));

@@ -33,6 +33,12 @@ export interface EffectiveSettings {
   pipelines: NamedPipeline[];
 }
 
+/** The pipelines to choose from at one commit. */
+export interface OfferedPipelines extends Pick<EffectiveSettings, 'pipelines' | 'problems' | 'isAgreed'> {
+  /** Where `callboard.yaml` was read; null: at the main checkout's current commit. */
+  at: string | null;
+}
+
 /** What a repository's file says, and what of that needs a person's agreement. */
 export interface FileOfRepository {
   /** Null: there is none. */
@@ -44,6 +50,11 @@ export interface FileOfRepository {
 export interface StageSettings {
   /** The settings of a stage: its file is that of the commit that its worktree began at. @throws Rejection `unknown_stage` */
   ofStage(stageId: StageId): Promise<EffectiveSettings>;
+  /**
+   * The pipelines that a stage may name: the file is that of the commit at which its worktree began, or would begin by what was
+   * fetched last. @throws Rejection `unknown_project`
+   */
+  pipelinesFor(projectId: ProjectId, stage: Pick<Stage, 'base' | 'worktree'>): Promise<OfferedPipelines>;
   /** The settings of new stages: the file is that of the main checkout's current commit. @throws Rejection `unknown_project` */
   ofProject(projectId: ProjectId): Promise<EffectiveSettings>;
   /**
@@ -68,7 +79,7 @@ export function createStageSettings({
   worktrees,
 }: {
   store: Pick<Store, 'read'>;
-  worktrees: Pick<Worktrees, 'fileAt'>;
+  worktrees: Pick<Worktrees, 'fileAt' | 'knownBase'>;
 }): StageSettings {
   async function read(project: Project, revision: string): Promise<ParsedFile | null> {
     const text = await worktrees.fileAt(project, revision, FILE_NAME);
@@ -95,6 +106,13 @@ export function createStageSettings({
 
   return {
     ofStage,
+    async pipelinesFor(projectId, { base, worktree }) {
+      const project = await requireProject(store.read, projectId);
+      const begun = worktree?.base ?? base;
+      const at = begun ?? (await worktrees.knownBase(project, (await effective(project, 'HEAD')).settings));
+      const { pipelines, problems, isAgreed } = await effective(project, at ?? 'HEAD');
+      return { pipelines, problems, isAgreed, at };
+    },
     ofProject: async (projectId) => effective(await requireProject(store.read, projectId), 'HEAD'),
     async ofNewStage(stage) {
       const { settings, problems } = await effective(await requireProject(store.read, stage.projectId), 'HEAD');

@@ -20,7 +20,8 @@ async function scene(url: string | null = 'https://github.com/acme/shop.git', ha
   const { store, events } = await openTestStore();
   const stages = createStages({
     ...{ store, worktrees: { requireStartPoint: async () => undefined } },
-    settingsOf: async () => ({ settings: { defaults: {} }, problems: [], isAgreed: true, pipelines: [] }),
+    settingsOf: async () => ({ settings: { defaults: {} } }),
+    pipelinesFor: async () => ({ problems: [], isAgreed: true, pipelines: [], at: null }),
   });
   const worktrees = {
     remote: async () => (url === null ? null : { name: 'origin', urls: [url] }),

@@ -20,7 +20,7 @@ async function scene() {
   await writeFile(join(folder, 'one.md'), OLD);
   const imports = createStageImports({
     ...{ store, home: repo, worktrees: { requireStartPoint: async () => undefined } },
-    settingsOf: async () => ({ problems: [], isAgreed: true, pipelines: [] }),
+    pipelinesFor: async () => ({ problems: [], isAgreed: true, pipelines: [], at: null }),
   });
   await imports.run(SHOP, 'stages');
   const change = (id: string, fields: object) =>

@@ -9,7 +9,7 @@ const pipelines = (of: unknown) => ProjectPipelines.parse(of);
 function source(change: Partial<PipelineSource> = {}): PipelineSource {
   const file = pipelines({ Tested: { phases: checked }, Merged: { phases, finish: 'merge' }, Plain: { phases } });
   const own = pipelines({ tested: { phases }, Mine: { phases: checked, finish: 'pull-request' } });
-  return { pipelines: pipelinesOf({ file, own }), problems: [], isAgreed: true, ...change };
+  return { pipelines: pipelinesOf({ file, own }), problems: [], isAgreed: true, at: null, ...change };
 }
 
 it('finds a pipeline of the file, of the project and a built-in one, whatever the case of its name', () => {

@@ -12,7 +12,7 @@ import { expandHome } from '../lib/expand-home.ts';
 import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { type PipelineSource, requirePipeline } from './find-pipeline.ts';
+import { type PipelineSource, type PipelinesFor, requirePipeline } from './find-pipeline.ts';
 import { importFailed, parseStageFiles, readStageFiles } from './read-stage-files.ts';
 import type { StageFile } from './stage-file.ts';
 
@@ -48,16 +48,15 @@ interface ImportParts {
   home: string;
   store: Store;
   worktrees: Pick<Worktrees, 'requireStartPoint'>;
-  /** The settings in force of new stages of a project. */
-  settingsOf: (projectId: ProjectId) => Promise<PipelineSource>;
+  pipelinesFor: PipelinesFor;
 }
 
-export function createStageImports({ store, worktrees, home, settingsOf }: ImportParts): StageImports {
+export function createStageImports({ store, worktrees, home, pipelinesFor }: ImportParts): StageImports {
   /** Stores the changed files. All of them must fit together, also those that have not changed. */
   async function takeOver(project: Project, files: readonly StageFile[], changed: readonly StageFile[]): Promise<void> {
     if (changed.length === 0) return;
     await requireStartPoints({ store, worktrees }, project, changed);
-    const pipelines = await pipelinesNamedIn(changed, () => settingsOf(project.id));
+    const pipelines = await pipelinesNamedIn({ store, pipelinesFor }, project.id, changed);
     await store.transact(async (tx) => {
       const known = new Map((await tx.stages.list()).map((stage) => [stage.id, stage]));
       requireSound(project, files, known);
@@ -70,7 +69,7 @@ export function createStageImports({ store, worktrees, home, settingsOf }: Impor
       const project = await requireProject(store.read, projectId);
       const files = await readStageFiles(resolve(project.path, expandHome(path, home)));
       await requireStartPoints({ store, worktrees }, project, files);
-      const pipelines = await pipelinesNamedIn(files, () => settingsOf(projectId));
+      const pipelines = await pipelinesNamedIn({ store, pipelinesFor }, projectId, files);
       return store.transact(async (tx) => {
         const known = new Map((await tx.stages.list()).map((stage) => [stage.id, stage]));
         requireSound(project, files, known);
@@ -147,17 +146,22 @@ async function requireStartPoints(
   if (problems.length > 0) throw importFailed(problems);
 }
 
-/** Returns the pipelines that the files name. */
+/** Returns the pipelines that the files name, each as the commit has it at which the file's stage begins. */
 async function pipelinesNamedIn(
+  { store, pipelinesFor }: Pick<ImportParts, 'store' | 'pipelinesFor'>,
+  projectId: ProjectId,
   files: readonly StageFile[],
-  settings: () => Promise<PipelineSource>,
 ): Promise<ReadonlyMap<StageFile, NamedPipeline>> {
   const found = new Map<StageFile, NamedPipeline>();
-  if (files.every(({ pipeline }) => pipeline === undefined)) return found;
-  const source = await settings();
+  const sources = new Map<string, PipelineSource>();
   const problems: string[] = [];
   for (const file of files) {
     if (file.pipeline === undefined) continue;
+    const known = await store.read.stages.find(file.id);
+    const start = { base: file.base ?? known?.base ?? null, worktree: known?.worktree ?? null };
+    const key = start.worktree?.base ?? start.base ?? '';
+    const source = sources.get(key) ?? (await pipelinesFor(projectId, start));
+    sources.set(key, source);
     try {
       found.set(file, requirePipeline(source, file.pipeline));
     } catch (error) {

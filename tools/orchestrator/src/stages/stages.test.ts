@@ -13,8 +13,9 @@ const tested = { phases: [{ name: 'Build', prompt: '{{stage.prompt}}', gate }], 
 const stagesIn = (store: Store) =>
   createStages({
     ...{ store, worktrees: { requireStartPoint: async () => undefined } },
-    settingsOf: async () => ({
-      ...{ settings: { defaults: {} }, problems: [], isAgreed: true },
+    settingsOf: async () => ({ settings: { defaults: {} } }),
+    pipelinesFor: async () => ({
+      ...{ problems: [], isAgreed: true, at: null },
       pipelines: pipelinesOf({ file: {}, own: ProjectPipelines.parse({ Tested: tested }) }),
     }),
   });

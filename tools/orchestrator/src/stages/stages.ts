@@ -1,7 +1,6 @@
 import {
   type Attachment,
   isChecking,
-  type NamedPipeline,
   type NewStage,
   Phase,
   type ProjectId,
@@ -18,7 +17,7 @@ import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { requireBegunKept } from './begun-phases.ts';
-import { type PipelineSource, requirePipeline } from './find-pipeline.ts';
+import { type PipelinesFor, requirePipeline } from './find-pipeline.ts';
 
 /** What else a new stage has, stored in the same transaction. */
 export interface MoreOfStage {
@@ -58,7 +57,8 @@ interface StagesParts {
   store: Store;
   worktrees: Pick<Worktrees, 'requireStartPoint'>;
   /** The settings in force of new stages of a project. @throws Rejection `unknown_project` */
-  settingsOf: (projectId: ProjectId) => Promise<PipelineSource & { settings: { defaults: StageDefaults } }>;
+  settingsOf: (projectId: ProjectId) => Promise<{ settings: { defaults: StageDefaults } }>;
+  pipelinesFor: PipelinesFor;
 }
 
 /** What the first start uses and nothing changes afterwards. */
@@ -73,14 +73,12 @@ interface ChosenPipeline {
   finish: Stage['finish'] | undefined;
 }
 
-export function createStages({ store, worktrees, settingsOf }: StagesParts): Stages {
+export function createStages({ store, worktrees, settingsOf, pipelinesFor }: StagesParts): Stages {
   return {
     async create(wanted, { fields, also } = {}) {
       await requireStart({ store, worktrees }, wanted, { projectId: wanted.projectId, stageId: null });
-      const source = await settingsOf(wanted.projectId);
-      const { defaults } = source.settings;
-      const { pipeline } = wanted;
-      const chosen = chosenPipeline(wanted, typeof pipeline === 'string' ? requirePipeline(source, pipeline) : null);
+      const { defaults } = (await settingsOf(wanted.projectId)).settings;
+      const chosen = await choosePipeline({ pipelinesFor }, wanted, { projectId: wanted.projectId, worktree: null });
       return store.transact(async (tx) => {
         await requireProject(tx, wanted.projectId);
         await requireDependencies(tx, wanted.dependsOn ?? []);
@@ -97,11 +95,11 @@ export function createStages({ store, worktrees, settingsOf }: StagesParts): Sta
     },
 
     async update(stageId, patch) {
-      const { projectId } = await requireStage(store.read, stageId);
+      const before = await requireStage(store.read, stageId);
+      const { projectId } = before;
       if ((await store.read.sessions.find(stageId)) === null)
         await requireStart({ store, worktrees }, patch, { projectId, stageId });
-      const name = typeof patch.pipeline === 'string' ? patch.pipeline : null;
-      const chosen = chosenPipeline(patch, name === null ? null : requirePipeline(await settingsOf(projectId), name));
+      const chosen = await choosePipeline({ pipelinesFor }, patch, before);
       return store.transact(async (tx) => {
         const stage = await requireStage(tx, stageId);
         const { files, attachments: more, pipeline: _, ...own } = patch;
@@ -178,11 +176,19 @@ async function changeAttachments(
   return change.files;
 }
 
-/** Returns the phases that were given or named. A named pipeline also says how the stage is finished, unless the person does. */
-function chosenPipeline({ pipeline, finish }: StagePatch, named: NamedPipeline | null): ChosenPipeline {
-  if (named !== null)
-    return { pipeline: named.phases, finish: finish === undefined ? (named.finish ?? undefined) : finish };
-  return { pipeline: Array.isArray(pipeline) ? pipeline.map((phase) => Phase.parse(phase)) : undefined, finish };
+/**
+ * Returns the phases that were given or named. A named pipeline also says how the stage is finished, unless the person does.
+ * @param stage as it was before
+ */
+async function choosePipeline(
+  { pipelinesFor }: Pick<StagesParts, 'pipelinesFor'>,
+  { pipeline, finish, base }: StagePatch,
+  stage: { projectId: ProjectId; base?: string | null; worktree: Stage['worktree'] },
+): Promise<ChosenPipeline> {
+  if (typeof pipeline !== 'string') return { pipeline: pipeline?.map((phase) => Phase.parse(phase)), finish };
+  const start = { worktree: stage.worktree, base: (base === undefined ? stage.base : base) ?? null };
+  const named = requirePipeline(await pipelinesFor(stage.projectId, start), pipeline);
+  return { pipeline: named.phases, finish: finish === undefined ? (named.finish ?? undefined) : finish };
 }
 
 /** Returns what the person chose, or else the project's defaults. */

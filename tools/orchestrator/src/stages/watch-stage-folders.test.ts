@@ -25,7 +25,7 @@ async function scene() {
   await write('a.md', text('A', 'First', 'auto_start: true\n'));
   const imports = createStageImports({
     ...{ store, home: repo, worktrees: { requireStartPoint: async () => undefined } },
-    settingsOf: async () => ({ problems: [], isAgreed: true, pipelines: [] }),
+    pipelinesFor: async () => ({ problems: [], isAgreed: true, pipelines: [], at: null }),
   });
   const projects = createProjects({ store, worktrees: {} as never, home: repo, dataDir: repo }); // none is called
   let passes = 0;

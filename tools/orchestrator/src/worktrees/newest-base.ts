@@ -15,18 +15,33 @@ export interface BaseWish {
  * @throws OperationalError `fetch_failed`
  */
 export async function newestBase(git: Git, { path }: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null> {
-  const { base } = wish;
-  if (!wish.fetch) return base;
-  const current = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
-  const branch = base ?? (current.failed ? null : current.stdout.trim());
-  const upstream = branch === null ? null : await upstreamOf(git, path, branch);
-  const remote = await remoteOf(git, path, upstream ?? base);
+  if (!wish.fetch) return wish.base;
+  const { upstream } = await followed(git, path, wish);
+  const remote = await remoteOf(git, path, upstream ?? wish.base);
   if (remote === null) throw failed('The repository has no remote to fetch from.');
   const fetched = await git.try(path, ['fetch', '--quiet', '--no-write-fetch-head', '--', remote]);
   if (fetched.failed) throw failed(`git fetch ${remote} failed:\n${fetched.stderr.trim()}`);
-  if (upstream === null || branch === null) return base;
+  return knownBase(git, { path }, wish);
+}
+
+/** As `newestBase`, by what was fetched last. */
+export async function knownBase(git: Git, { path }: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null> {
+  if (!wish.fetch) return wish.base;
+  const { branch, upstream } = await followed(git, path, wish);
+  if (upstream === null || branch === null) return wish.base;
   const isBehind = !(await git.try(path, ['merge-base', '--is-ancestor', branch, upstream])).failed;
-  return isBehind ? upstream : base;
+  return isBehind ? upstream : wish.base;
+}
+
+/** The local branch that a stage would begin at, and the remote one that it follows. */
+async function followed(
+  git: Git,
+  path: string,
+  { base }: BaseWish,
+): Promise<{ branch: string | null; upstream: string | null }> {
+  const current = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
+  const branch = base ?? (current.failed ? null : current.stdout.trim());
+  return { branch, upstream: branch === null ? null : await upstreamOf(git, path, branch) };
 }
 
 /** The remote branch that a local branch follows; null if it follows none. */

@@ -29,7 +29,7 @@ import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
 import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
-import { type BaseWish, newestBase } from './newest-base.ts';
+import { type BaseWish, knownBase, newestBase } from './newest-base.ts';
 import { type Publishing, publishing } from './publishing.ts';
 import { planRemoval, type RemovalOrder, type Removed, removeWorktree } from './remove-worktree.ts';
 import {
@@ -81,6 +81,8 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway {
   ensure(project: Project, stageId: StageId, recorded: Worktree | null, options?: EnsureOptions): Promise<Worktree>;
   /** Returns the revision at which a new stage begins, after a fetch if that is wished. @throws OperationalError `fetch_failed` */
   newestBase(project: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null>;
+  /** As `newestBase`, by what was fetched last. */
+  knownBase(project: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null>;
   /** Resolves if a stage may begin like this. @throws Rejection `unknown_base`, `bad_branch`, `branch_taken` */
   requireStartPoint(project: Pick<Project, 'path'>, start: StartPoint): Promise<void>;
   /** Lists the branches of the repository. @throws OperationalError `worktree_failed` */
@@ -194,6 +196,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
 
     ensure: (project, stageId, recorded, { start = { base: null, branch: null }, tell = () => undefined } = {}) =>
       makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, start, tell })),
+    knownBase: (project, wish) => knownBase(git, project, wish),
     newestBase: (project, wish) => makings(project.path, () => newestBase(git, project, wish)),
     requireStartPoint: (project, start) => requireStartPoint(git, project, start),
     branches: (project) => branchesOf(git, project),

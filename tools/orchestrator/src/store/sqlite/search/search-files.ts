@@ -12,7 +12,7 @@ export interface Queries {
 }
 
 /** The shape of the index. Another one is built anew, so a change here needs no migration. */
-const SHAPE = 2;
+const SHAPE = 3;
 
 const TABLES = `
   -- How far each stage is indexed. Ordinals, unlike ids, are never used twice. texts: a hash of the title, prompt and comments, as indexed.
@@ -23,8 +23,9 @@ const TABLES = `
     comment text, only_for text, by text, tool text);
   create index entries_by_stage on entries(stage);
   -- Of titles and prompts, and of comments and transcripts. The texts themselves stay in the store.
-  create virtual table heads using fts5(words, content='', contentless_delete=1, prefix='2 3', tokenize='ascii');
-  create virtual table bodies using fts5(words, content='', contentless_delete=1, prefix='2 3', tokenize='ascii');
+  -- prefix: a beginning of one of these lengths, or of one letter less, is looked up; a longer one is gathered from all words with it.
+  create virtual table heads using fts5(words, content='', contentless_delete=1, prefix='2 3 5 7 9', tokenize='ascii');
+  create virtual table bodies using fts5(words, content='', contentless_delete=1, prefix='2 3 5 7 9', tokenize='ascii');
   pragma user_version = ${SHAPE};
 `;
 

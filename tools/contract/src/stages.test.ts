@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { NewStage } from './stages.ts';
+
+const phase = { name: 'Build', prompt: 'Build it.' };
+const problemsOf = (pipeline: unknown) =>
+  NewStage.safeParse({ projectId: 'shop', title: 'T', prompt: 'P', pipeline }).error?.issues.map(
+    ({ path, message }) => `${path.join('.')} ${message}`,
+  );
+
+it.each<[unknown, string]>([
+  ['  ', 'pipeline is empty'],
+  ['x'.repeat(101), 'pipeline is longer than 100 characters'],
+  [7, 'pipeline is a list of phases, or the name of a pipeline'],
+  [phase, 'pipeline is a list of phases, or the name of a pipeline'],
+  [[phase, { ...phase, prompt: '' }], 'pipeline.1.prompt is empty'],
+  [Array.from({ length: 21 }, () => phase), 'pipeline has more than 20 phases'],
+])('says what is wrong with the pipeline %j', (pipeline, problem) => {
+  expect(problemsOf(pipeline)).toEqual([problem]);
+});
+
+it.each([undefined, 'Just do it', [], [phase]])('takes the pipeline %j', (pipeline) => {
+  expect(problemsOf(pipeline)).toBeUndefined();
+});
