@@ -64,7 +64,7 @@ const STATES: Record<string, State> = {
     await page.getByRole('textbox', { name: 'Name' }).waitFor();
   },
   'the import': async (page) => {
-    await page.getByRole('tab', { name: 'Import stages' }).click();
+    await page.getByRole('tab', { name: 'Import and export' }).click();
     await page.getByRole('textbox', { name: 'Folder or file' }).waitFor();
   },
   'the rules': async (page) => {

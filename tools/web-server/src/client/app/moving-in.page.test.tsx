@@ -172,7 +172,7 @@ it('watches a folder from its import on, says what is wrong there, and writes st
   await screen.findByRole('heading', { name: 'Board' });
   act(() => useBoardUi.getState().open({ kind: 'project', projectId: own.projectId }));
   const dialog = within(await screen.findByRole('dialog'));
-  await user.click(await dialog.findByRole('tab', { name: 'Import stages' }));
+  await user.click(await dialog.findByRole('tab', { name: 'Import and export' }));
   const folders = within(await dialog.findByRole('region', { name: 'Watched folders' }));
   folders.getByText('a.md: title is missing');
   folders.getByText('/code/b.md');

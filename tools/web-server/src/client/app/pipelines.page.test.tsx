@@ -227,3 +227,45 @@ it('shows the phases with what was sent and said, and what decides at the end of
   await user.click(within(first).getByRole('button', { name: 'Sent to Claude' }));
   within(first).getByText('Build it');
 });
+
+it('keeps what was typed when another tab is looked at, and asks before the form is closed', async () => {
+  const { user, server, sent, inForm } = openBoard({ pipelines: { Tested: { phases: [build] } } });
+  await screen.findByRole('region', { name: 'Done' });
+  inForm({ kind: 'project', projectId: ProjectId.parse('web') });
+  const tab = (name: string) => screen.findByRole('tab', { name });
+  await user.click(await tab('Pipelines'));
+  await user.click(screen.getByRole('button', { name: /^Tested/ }));
+  await user.type(screen.getByRole('textbox', { name: 'Name of the pipeline Tested' }), ' twice');
+  await user.click(await tab('Settings'));
+  expect(screen.queryByRole('textbox', { name: 'Name of the pipeline Tested twice' })).toBeNull();
+  await user.type(screen.getByRole('textbox', { name: 'Name' }), ' shop');
+  await user.click(await tab('Pipelines, not saved'));
+  screen.getByRole('textbox', { name: 'Name of the pipeline Tested twice' });
+
+  await user.click(screen.getByRole('button', { name: 'Cancel' }));
+  const asked = within(await screen.findByRole('dialog', { name: 'Discard what you changed?' }));
+  await user.click(asked.getByRole('button', { name: 'Cancel' }));
+  // Saving one tab does not close the other one.
+  await user.click(screen.getByRole('button', { name: 'Save' }));
+  await tab('Pipelines');
+  expect(sent('update_project')).toMatchObject([{ settings: { pipelines: { 'Tested twice': {} } } }]);
+  const form = within(await screen.findByRole('dialog', { name: 'Project web' }));
+  await user.click(form.getByRole('button', { name: 'Close' }));
+  await user.click(
+    within(await screen.findByRole('dialog', { name: /^Discard/ })).getByRole('button', { name: 'Discard' }),
+  );
+  await expect.poll(() => useBoardUi.getState().form).toBeNull();
+  expect(server.received.filter(({ command }) => command === 'update_project')).toHaveLength(1);
+});
+
+it('names the phase that is finished once in the list of sessions', async () => {
+  const designed = stage('STAGE-1', {
+    title: 'Login form',
+    pipeline: [{ ...build, name: 'Design', gate: 'human' }, verify],
+  });
+  const atGate = session('STAGE-1', { state: 'idle', atGate: true, phaseIndex: 0 });
+  openPage('/sessions', board({ stages: [{ stage: designed, session: atGate }] }));
+  const row = await screen.findByRole('row', { name: /Login form/ });
+  expect(row.textContent).toContain('Phase finishedDesign');
+  expect(row.textContent).not.toContain('Design finished');
+});

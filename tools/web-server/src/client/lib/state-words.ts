@@ -42,6 +42,9 @@ export function stateWords(stage: StageView, pending: number, unsettled: number)
   }
 }
 
+/** The state of a stage that waits for a person between two phases. */
+export const PHASE_FINISHED = 'Phase finished';
+
 function restWords(stage: StageView): StateWords {
   const { session } = stage;
   if (isLoggedOutStage(stage)) return { words: 'Claude is not logged in', tone: 'needs' };
@@ -50,7 +53,7 @@ function restWords(stage: StageView): StateWords {
   const review = openReview(stage);
   if (review !== null)
     return { words: reviewWords(review), tone: reviewProblem(review.state) === null ? 'needs' : 'fail' };
-  if (session?.atGate === true) return { words: 'Phase finished', tone: 'needs' };
+  if (session?.atGate === true) return { words: PHASE_FINISHED, tone: 'needs' };
   switch (session?.lastTurn?.outcome) {
     case 'succeeded':
       if (session.openDenial !== null) return { words: 'Last call denied, needs you', tone: 'needs' };

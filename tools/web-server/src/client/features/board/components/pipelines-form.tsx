@@ -8,7 +8,6 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { PhasesEditor } from '../../../ui/phases-editor.tsx';
 import { useEditProject } from '../api/use-board-commands.ts';
-import { useBoardUi } from '../model/board-ui.ts';
 import {
   copyOf,
   emptyPipeline,
@@ -20,6 +19,7 @@ import {
   readPipelineForms,
   typedFacts,
 } from '../model/pipelines-form.ts';
+import { leaveForm, useUnsaved } from '../model/unsaved-forms.ts';
 import { inForce } from '../model/workspace-form.ts';
 import { FormEnd } from './form-end.tsx';
 import css from './forms.module.css';
@@ -27,12 +27,12 @@ import own from './pipelines-form.module.css';
 
 /** The pipelines of a project: its own, to be edited, and those of `callboard.yaml` and of Callboard; how its stages are finished. */
 export function PipelinesForm({ project }: { project: Project }) {
-  const closeForm = useBoardUi((ui) => ui.closeForm);
   const [forms, setForms] = useState(() => pipelineFormsOf(project));
   const [finish, setFinish] = useState<FinishWay>(inForce(project).finish);
   const [errors, setErrors] = useState<Record<string, PipelineErrors>>({});
   const [open, setOpen] = useState<string | null>(null);
-  const edit = useEditProject(project.id, closeForm);
+  const { submitting, saved } = useUnsaved('pipelines', { forms, finish });
+  const edit = useEditProject(project.id, saved);
   const isOfFile = project.file?.settings.finish !== undefined;
   const add = (pipeline: PipelineForm) => {
     setForms([...forms, pipeline]);
@@ -43,6 +43,7 @@ export function PipelinesForm({ project }: { project: Project }) {
     const read = readPipelineForms(forms);
     setErrors('errors' in read ? read.errors : {});
     if ('errors' in read) return setOpen(Object.keys(read.errors)[0] ?? null);
+    submitting();
     edit.mutate({ settings: { pipelines: read.pipelines, ...(isOfFile ? {} : { finish }) } });
   };
   const [ofFile, builtIn] = [givenOf(project, 'file'), givenOf(project, 'built-in')];
@@ -93,7 +94,7 @@ export function PipelinesForm({ project }: { project: Project }) {
       </Group>
       {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
       <FormEnd>
-        <Button variant="default" onClick={closeForm}>
+        <Button variant="default" onClick={leaveForm}>
           Cancel
         </Button>
         <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>

@@ -9,6 +9,7 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { editorsQuery, useEditProject, useRemoveProject } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { projectFormOf, readProjectForm } from '../model/project-form.ts';
+import { leaveForm, useUnsaved, useUnsavedForms } from '../model/unsaved-forms.ts';
 import { ExportForm } from './export-form.tsx';
 import css from './forms.module.css';
 import { GitSettingsReview } from './git-settings-review.tsx';
@@ -18,10 +19,19 @@ import { ProjectWorktrees } from './project-worktrees.tsx';
 import { SandboxFields } from './sandbox-fields.tsx';
 import { WorkspaceSettingsForm } from './workspace-fields.tsx';
 
+const TABS = {
+  settings: 'Settings',
+  worktrees: 'Worktrees',
+  pipelines: 'Pipelines',
+  files: 'Import and export',
+  rules: 'Rules',
+  git: 'Git settings',
+} as const;
+
 interface ProjectFormsProps {
   projectId: ProjectId;
   /** The tab to open first; undefined for the settings. */
-  tab?: 'git' | undefined;
+  tab?: 'git' | 'files' | undefined;
   RulesSlot: ComponentType<{ projectId: ProjectId }>;
 }
 
@@ -31,28 +41,37 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
     ...boardQuery,
     select: (view) => view.projects.find((other) => other.id === projectId),
   });
+  const [current, show] = useState(tab ?? 'settings');
+  // What was typed in a tab is there when a person comes back to it.
+  const [visited, visit] = useState<ReadonlySet<string>>(new Set([current]));
   if (project === undefined) return <p>This project was removed from the board.</p>;
+  const open = (value: string | null) => {
+    if (value === null) return;
+    visit(new Set([...visited, value]));
+    show(value);
+  };
+  const keptTab = (value: string) => ({ value, keepMounted: visited.has(value) });
   return (
-    <Tabs defaultValue={tab ?? 'settings'} keepMounted={false}>
+    <Tabs value={current} onChange={open} keepMounted={false} keepMountedMode="display-none">
       <Tabs.List mb="lg">
-        <Tabs.Tab value="settings">Settings</Tabs.Tab>
-        <Tabs.Tab value="worktrees">Worktrees</Tabs.Tab>
-        <Tabs.Tab value="pipelines">Pipelines</Tabs.Tab>
-        <Tabs.Tab value="import">Import stages</Tabs.Tab>
-        <Tabs.Tab value="rules">Rules</Tabs.Tab>
-        <Tabs.Tab value="git">Git settings</Tabs.Tab>
+        {Object.entries(TABS).map(([value, label]) => (
+          <Tabs.Tab key={value} value={value}>
+            {label}
+            <UnsavedMark name={value} />
+          </Tabs.Tab>
+        ))}
       </Tabs.List>
-      <Tabs.Panel value="settings">
+      <Tabs.Panel {...keptTab('settings')}>
         <SettingsForm project={project} />
       </Tabs.Panel>
-      <Tabs.Panel value="worktrees">
+      <Tabs.Panel {...keptTab('worktrees')}>
         <WorkspaceSettingsForm project={project} />
         <ProjectWorktrees projectId={projectId} />
       </Tabs.Panel>
-      <Tabs.Panel value="pipelines">
+      <Tabs.Panel {...keptTab('pipelines')}>
         <PipelinesForm project={project} />
       </Tabs.Panel>
-      <Tabs.Panel value="import">
+      <Tabs.Panel {...keptTab('files')}>
         <div className={css.form}>
           <ExportForm projectId={projectId} />
           <ImportForm projectId={projectId} />
@@ -68,13 +87,24 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
   );
 }
 
+/** Says that a tab has edits that are not saved. */
+function UnsavedMark({ name }: { name: string }) {
+  const isUnsaved = useUnsavedForms(({ names }) => names.has(name));
+  return isUnsaved ? (
+    <span className={css.unsaved} title="Not saved">
+      , not saved
+    </span>
+  ) : null;
+}
+
 function SettingsForm({ project }: { project: Project }) {
-  const closeForm = useBoardUi((ui) => ui.closeForm);
   const [form, setForm] = useState(() => projectFormOf(project));
   const set = (change: Partial<typeof form>) => setForm((old) => ({ ...old, ...change }));
-  const edit = useEditProject(project.id, closeForm);
+  const { submitting, saved } = useUnsaved('settings', form);
+  const edit = useEditProject(project.id, saved);
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    submitting();
     edit.mutate(readProjectForm(form));
   };
   return (
@@ -128,7 +158,7 @@ function SettingsForm({ project }: { project: Project }) {
       {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
       <div className={css.end}>
         <RemoveProject project={project} />
-        <Button variant="default" onClick={closeForm}>
+        <Button variant="default" onClick={leaveForm}>
           Cancel
         </Button>
         <Button type="submit" disabled={!useCanCommand() || form.name.trim() === ''} loading={edit.isPending}>

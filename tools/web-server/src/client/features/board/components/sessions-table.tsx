@@ -5,8 +5,9 @@ import { useCallback } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { cost } from '../../../lib/format.ts';
+import { phaseNow } from '../../../lib/needs-you-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
-import { reasonWords, type StateWords, stateWords } from '../../../lib/state-words.ts';
+import { PHASE_FINISHED, reasonWords, type StateWords, stateWords } from '../../../lib/state-words.ts';
 import { PriorityMark } from '../../../ui/priority-mark.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { StageIdText } from '../../../ui/stage-id-text.tsx';
@@ -135,6 +136,7 @@ function Row({ stage }: { stage: SessionStage }) {
 /** The reason for the state, or what the session does now; nothing that repeats the state. */
 function Detail({ card, state }: { card: CardData; state: StateWords }) {
   if (state.tone === 'fail') return <span className={css.reason}>{reasonWords(card.stage)}</span>;
+  if (state.words === PHASE_FINISHED) return <span className={css.reason}>{phaseNow(card.stage)}</span>;
   if (card.words.text.toLowerCase() === state.words.toLowerCase()) return null;
   return <RowLine card={card} />;
 }

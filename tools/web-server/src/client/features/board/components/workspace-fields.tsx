@@ -8,7 +8,7 @@ import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useEditProject } from '../api/use-board-commands.ts';
-import { useBoardUi } from '../model/board-ui.ts';
+import { leaveForm, useUnsaved } from '../model/unsaved-forms.ts';
 import {
   fromFile,
   readWorkspaceForm,
@@ -23,17 +23,19 @@ const SAID = 'Set by callboard.yaml.';
 
 /** What a project runs in its worktrees, and what its new stages begin with. */
 export function WorkspaceSettingsForm({ project }: { project: Project }) {
-  const closeForm = useBoardUi((ui) => ui.closeForm);
   const [form, setForm] = useState(() => workspaceFormOf(project));
   const [errors, setErrors] = useState<WorkspaceErrors>({});
   const set = (change: Partial<WorkspaceForm>) => setForm((old) => ({ ...old, ...change }));
-  const edit = useEditProject(project.id, closeForm);
+  const { submitting, saved } = useUnsaved('worktrees', form);
+  const edit = useEditProject(project.id, saved);
   const decided = fromFile(project);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const read = readWorkspaceForm(form, decided);
     setErrors('errors' in read ? read.errors : {});
-    if ('settings' in read) edit.mutate({ settings: read.settings });
+    if ('errors' in read) return;
+    submitting();
+    edit.mutate({ settings: read.settings });
   };
   const fields = { form, set, errors, decided };
   return (
@@ -44,7 +46,7 @@ export function WorkspaceSettingsForm({ project }: { project: Project }) {
       <BeginFields {...fields} />
       {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
       <div className={css.end}>
-        <Button variant="default" onClick={closeForm}>
+        <Button variant="default" onClick={leaveForm}>
           Cancel
         </Button>
         <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>
