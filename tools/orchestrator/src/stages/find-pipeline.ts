@@ -2,9 +2,11 @@ import {
   commandsOf,
   findPipeline,
   type NamedPipeline,
+  Phase,
   type ProjectId,
   type SettingsProblem,
   type Stage,
+  type StagePatch,
   visibleText,
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
@@ -50,4 +52,26 @@ export function requirePipeline({ pipelines, problems, isAgreed, at }: PipelineS
     throw new Rejection('settings_not_agreed', `${message} ${step}`);
   }
   return found;
+}
+
+/** The phases of a stage, and how it is finished; undefined: nobody said so. */
+export interface ChosenPipeline {
+  pipeline: Phase[] | undefined;
+  finish: Stage['finish'] | undefined;
+}
+
+/**
+ * Returns the phases that were given or named. A named pipeline also says how the stage is finished, unless the person does.
+ * @param stage as it was before
+ * @throws Rejection as `requirePipeline`; `unknown_project`
+ */
+export async function choosePipeline(
+  { pipelinesFor }: { pipelinesFor: PipelinesFor },
+  { pipeline, finish, base }: StagePatch,
+  stage: { projectId: ProjectId; base?: string | null; worktree: Stage['worktree'] },
+): Promise<ChosenPipeline> {
+  if (typeof pipeline !== 'string') return { pipeline: pipeline?.map((phase) => Phase.parse(phase)), finish };
+  const start = { worktree: stage.worktree, base: (base === undefined ? stage.base : base) ?? null };
+  const named = requirePipeline(await pipelinesFor(stage.projectId, start), pipeline);
+  return { pipeline: named.phases, finish: finish === undefined ? (named.finish ?? undefined) : finish };
 }

@@ -2,7 +2,6 @@ import {
   type Attachment,
   isChecking,
   type NewStage,
-  Phase,
   type ProjectId,
   type Stage,
   type StageDefaults,
@@ -17,7 +16,7 @@ import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { requireBegunKept } from './begun-phases.ts';
-import { type PipelinesFor, requirePipeline } from './find-pipeline.ts';
+import { type ChosenPipeline, choosePipeline, type PipelinesFor } from './find-pipeline.ts';
 
 /** What else a new stage has, stored in the same transaction. */
 export interface MoreOfStage {
@@ -66,12 +65,6 @@ const KEPT_ONCE_STARTED = [
   ...(['prompt', 'promptIsCommand', 'attachments', 'files'] as const),
   ...(['permissionMode', 'effort', 'base', 'branch'] as const),
 ];
-
-/** The phases of a stage, and how it is finished; undefined: nobody said so. */
-interface ChosenPipeline {
-  pipeline: Phase[] | undefined;
-  finish: Stage['finish'] | undefined;
-}
 
 export function createStages({ store, worktrees, settingsOf, pipelinesFor }: StagesParts): Stages {
   return {
@@ -174,21 +167,6 @@ async function changeAttachments(
   const change = planAttachments(tx, stage, { keep: files ?? [], more: more ?? [] });
   await storeAttachments(tx, stage.id, change);
   return change.files;
-}
-
-/**
- * Returns the phases that were given or named. A named pipeline also says how the stage is finished, unless the person does.
- * @param stage as it was before
- */
-async function choosePipeline(
-  { pipelinesFor }: Pick<StagesParts, 'pipelinesFor'>,
-  { pipeline, finish, base }: StagePatch,
-  stage: { projectId: ProjectId; base?: string | null; worktree: Stage['worktree'] },
-): Promise<ChosenPipeline> {
-  if (typeof pipeline !== 'string') return { pipeline: pipeline?.map((phase) => Phase.parse(phase)), finish };
-  const start = { worktree: stage.worktree, base: (base === undefined ? stage.base : base) ?? null };
-  const named = requirePipeline(await pipelinesFor(stage.projectId, start), pipeline);
-  return { pipeline: named.phases, finish: finish === undefined ? (named.finish ?? undefined) : finish };
 }
 
 /** Returns what the person chose, or else the project's defaults. */
