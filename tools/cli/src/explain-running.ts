@@ -1,6 +1,6 @@
+import { shellQuote } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { dataDirSuffix } from './command-line/data-dir.ts';
-import { shellQuoted } from './command-line/shell-quote.ts';
 import type { Edges } from './edges.ts';
 import type { StartOptions } from './start-options.ts';
 import { askForLink } from './supervisor/control-socket.ts';
@@ -26,7 +26,7 @@ export async function explainRunning(
 ): Promise<string> {
   const { dataDir } = options;
   const link = await askForLink(dataDir, LINK_MS).catch((error: unknown) => `(${messageOf(error)})`);
-  const other = `npx callboard start --data-dir ${shellQuoted(`${dataDir}-2`)} ${otherPorts({ ...options, port: port || options.port })}`;
+  const other = `npx callboard start --data-dir ${shellQuote(`${dataDir}-2`)} ${otherPorts({ ...options, port: port || options.port })}`;
   return [
     `Callboard already runs on ${dataDir} (process ${pid}), so this one did not start.`,
     `  To open it:  ${link}`,

@@ -1,5 +1,5 @@
+import { shellQuote } from '@callboard/contract';
 import { authority, isCallboard } from './board-address.ts';
-import { shellQuoted } from './command-line/shell-quote.ts';
 import { CliError, ServerStartError, UsageError } from './errors.ts';
 import { otherPorts } from './explain-running.ts';
 import type { StartOptions } from './start-options.ts';
@@ -31,7 +31,7 @@ export async function explainStartFailure(error: unknown, options: StartOptions)
 /** If another Callboard has the port, names it and suggests both ports for this one. */
 async function explainPortInUse(reason: string, options: StartOptions): Promise<string> {
   const { host, port, dataDir } = options;
-  const beside = `npx callboard start --data-dir ${shellQuoted(dataDir)} ${otherPorts(options)}`;
+  const beside = `npx callboard start --data-dir ${shellQuote(dataDir)} ${otherPorts(options)}`;
   if (port === 0 || !(await isCallboard(host, port))) return `${reason}\n  On other ports:  ${beside}`;
   return [
     `another Callboard, on another data directory, has port ${port}, so this one did not start.`,

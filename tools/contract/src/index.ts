@@ -31,6 +31,7 @@ export * from './pull-requests.ts';
 export * from './questions.ts';
 export * from './receipts.ts';
 export * from './requests.ts';
+export * from './resume-command.ts';
 export * from './rules.ts';
 export * from './sandbox.ts';
 export * from './search.ts';

@@ -73,6 +73,8 @@ export const problems = {
   not_at_gate: 409,
   session_alarm: 409,
   no_alarm: 409,
+  in_terminal: 409,
+  not_in_terminal: 409,
   no_denial: 409,
   no_check: 409,
   uncommitted_work: 409,

@@ -165,6 +165,14 @@ export const SessionAlarm = z.object({
 });
 export type SessionAlarm = z.infer<typeof SessionAlarm>;
 
+/** The conversation was left to a terminal: Callboard starts no process for it until it is taken back. */
+export const SessionTerminal = z.object({
+  since: z.iso.datetime(),
+  /** The person who continues it there. */
+  by: z.string(),
+});
+export type SessionTerminal = z.infer<typeof SessionTerminal>;
+
 /** A finer account of a turn in which Claude itself is at work. Not stored: it is sent while it lasts (`session-now`). */
 export const LiveNow = z.discriminatedUnion('kind', [
   /** Claude writes to the person. `text`: the end of it so far, as one plain line of at most 120 characters. */
@@ -250,6 +258,8 @@ export const SessionSummary = z.object({
   openDenial: OpenDenial.nullable().default(null),
   /** Null without an alarm, and once a person has acknowledged it. The first alarm stays until then. */
   alarm: SessionAlarm.nullable().default(null),
+  /** Null unless a person continues the conversation in a terminal. */
+  terminal: SessionTerminal.nullable().default(null),
   /** Null if the newest launch left nothing out, or there was nothing to agree to. */
   leftOut: LeftOut.nullable().default(null),
   isolation: Isolation.default(ISOLATION_UNKNOWN),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { StageId } from './ids.ts';
+import { SessionTerminal } from './sessions.ts';
 import { CommandOutput, CommandOutputQuery, DevServer, WorktreeCommand } from './worktree-commands.ts';
 
 const onStage = { stageId: StageId };
@@ -13,6 +14,26 @@ export const workspaceCommands = {
   get_editors: { input: z.object({}), reply: z.object({ editors: z.array(z.string()) }) },
   /** Opens the stage's worktree in an editor on the machine of the orchestrator. */
   open_in_editor: { input: z.object(onStage), reply: z.object({ command: z.string() }) },
+  /** Ends the process in order, and leaves the conversation to a terminal. Replies when the process has ended. */
+  continue_in_terminal: {
+    time: 'slow',
+    input: z.object({
+      ...onStage,
+      /** Ends a running turn, with its open requests. Without it, a turn is a refusal. */
+      endTurn: z.boolean().optional(),
+    }),
+    reply: z.object({
+      /** What continues the conversation, for a POSIX shell. */
+      command: z.string(),
+      terminal: SessionTerminal,
+    }),
+  },
+  /** Takes the conversation back from a terminal, and sends what is queued. Refused while Claude Code still runs there. */
+  take_back: {
+    input: z.object(onStage),
+    /** `resumed`: the first queued message resumed the session. */
+    reply: z.object({ status: z.enum(['taken-back', 'resumed']) }),
+  },
   /** Lists the runs of the project's commands in the stage's worktree, newest first. */
   get_stage_commands: {
     time: 'read',

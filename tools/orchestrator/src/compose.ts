@@ -226,6 +226,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   const messages = createMessageQueue({
     ...{ store, edges, outboxBell, confirmationMs },
     resumeWith: sessions.resumeWith,
+    takeBackIfGone: parts.terminals.takeBackIfGone,
     interrupt: sessions.interrupt,
     requireClaude: async () => void (await findClaude(config.claudePath, env.PATH)),
     onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt failed'),

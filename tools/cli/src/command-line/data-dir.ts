@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { shellQuote } from '@callboard/contract';
 import type { Flag } from './flags.ts';
-import { shellQuoted } from './shell-quote.ts';
 import { type PathBase, path } from './values.ts';
 
 /** The option that most commands share. */
@@ -21,4 +21,4 @@ export const dataDir = (base: PathBase) => path(base).default(defaultDataDir(bas
 
 /** Returns the option that a suggested command line needs for a data directory: nothing for the default one. */
 export const dataDirSuffix = (folder: string, home: string): string =>
-  folder === defaultDataDir(home) ? '' : ` --data-dir ${shellQuoted(folder)}`;
+  folder === defaultDataDir(home) ? '' : ` --data-dir ${shellQuote(folder)}`;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { shellQuote } from '@callboard/contract';
 import { z } from 'zod';
 import { describeContents, explainBackupError } from '../backup-messages.ts';
 import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
 import { parseGiven } from '../command-line/flags.ts';
-import { shellQuoted } from '../command-line/shell-quote.ts';
 import { path } from '../command-line/values.ts';
 import type { Command } from './command.ts';
 
@@ -31,7 +31,7 @@ export const backup: Command = {
     } catch (error) {
       throw explainBackupError(error, folder, edges.home);
     }
-    edges.out(`To restore it: npx callboard restore ${shellQuoted(target)}${dataDirSuffix(folder, edges.home)}`);
+    edges.out(`To restore it: npx callboard restore ${shellQuote(target)}${dataDirSuffix(folder, edges.home)}`);
     edges.err('callboard: the worktrees of stages belong to git and are not in the backup.');
     return 0;
   },

@@ -1,8 +1,8 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { shellQuote } from '@callboard/contract';
 import { type FileSystemProbe, probeFileSystem } from '@callboard/orchestrator/doctor';
 import { systemCode } from '@callboard/runtime/errors';
-import { shellQuoted } from '../command-line/shell-quote.ts';
 import { explainFolderError } from '../data-folder.ts';
 import { type Finding, type MachineCheck, ok, problem, runCheck, warning } from './report.ts';
 
@@ -36,7 +36,7 @@ async function checkFolder(dataDir: string, folder: string, probe: FileSystemPro
   const isNew = folder !== dataDir;
   const { uid, mode } = await stat(folder);
   if (!isNew && uid !== process.geteuid?.()) {
-    return problem(`${dataDir} belongs to another account`, `sudo chown -R "$(id -un)" ${shellQuoted(dataDir)}`);
+    return problem(`${dataDir} belongs to another account`, `sudo chown -R "$(id -un)" ${shellQuote(dataDir)}`);
   }
   if (probe instanceof Unusable) {
     const what = isNew ? 'cannot be made' : 'cannot be used';
@@ -45,7 +45,7 @@ async function checkFolder(dataDir: string, folder: string, probe: FileSystemPro
   if (isNew) return ok(`${dataDir} does not exist yet; the first start makes it`);
   const permissions = (mode & 0o777).toString(8).padStart(4, '0');
   if (permissions === '0700') return ok(`${dataDir}, for its owner alone`);
-  return warning(`${dataDir} is open to others (${permissions})`, `chmod 700 ${shellQuoted(dataDir)}`);
+  return warning(`${dataDir} is open to others (${permissions})`, `chmod 700 ${shellQuote(dataDir)}`);
 }
 
 /** @param free the bytes that `df` calls available; by default read from the file system */
@@ -55,7 +55,7 @@ export async function checkSpace(folder: string, free?: number): Promise<Finding
   if (bytes >= GIGABYTE) return ok(found);
   return warning(
     `${found}; while the disk is full, what Claude prints is lost`,
-    `Free some space: du -xh ${shellQuoted(folder)} | sort -h | tail`,
+    `Free some space: du -xh ${shellQuote(folder)} | sort -h | tail`,
   );
 }
 

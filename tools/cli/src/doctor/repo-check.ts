@@ -1,6 +1,6 @@
+import { shellQuote } from '@callboard/contract';
 import type { Environment } from '@callboard/runtime/environment';
 import { z } from 'zod';
-import { shellQuoted } from '../command-line/shell-quote.ts';
 import { type Finding, ok, problem, warning } from './report.ts';
 import { runProgram } from './run-program.ts';
 
@@ -19,11 +19,11 @@ export async function checkRepository(path: string, env: Environment): Promise<F
   if (top.stdout === '')
     return problem(
       `${path} is a repository without a working tree`,
-      `git clone ${shellQuoted(path)} and name the clone`,
+      `git clone ${shellQuote(path)} and name the clone`,
     );
   const head = await git('log', '-1', '--format=%h %s');
   if (head.exitCode !== 0) {
-    const advice = `git -C ${shellQuoted(top.stdout)} add -A && git -C ${shellQuoted(top.stdout)} commit -m "First commit"`;
+    const advice = `git -C ${shellQuote(top.stdout)} add -A && git -C ${shellQuote(top.stdout)} commit -m "First commit"`;
     return problem(`${top.stdout} has no commit yet, so no worktree can be made from it`, advice);
   }
   const ignored = await ignoredRules(git);
@@ -41,18 +41,18 @@ function noRepository(path: string, complaint: string): Finding {
   if (/dubious ownership/.test(complaint)) {
     return problem(
       `${path} belongs to another account: git refuses to use it`,
-      `git config --global --add safe.directory ${shellQuoted(path)}`,
+      `git config --global --add safe.directory ${shellQuote(path)}`,
     );
   }
   if (/not a git repository/.test(complaint)) {
     return problem(
       `${path} is not in a git repository`,
-      `Name another one, or make one here: git -C ${shellQuoted(path)} init`,
+      `Name another one, or make one here: git -C ${shellQuote(path)} init`,
     );
   }
   return problem(
     `${path}: git says ${JSON.stringify(complaint.split('\n', 1)[0])}`,
-    `git -C ${shellQuoted(path)} status`,
+    `git -C ${shellQuote(path)} status`,
   );
 }
 

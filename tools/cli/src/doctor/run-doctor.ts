@@ -1,3 +1,4 @@
+import { shellQuote } from '@callboard/contract';
 import {
   type HandshakeReport,
   isWhole,
@@ -8,7 +9,6 @@ import {
 } from '@callboard/orchestrator/doctor';
 import { userEnvironment } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
-import { shellQuoted } from '../command-line/shell-quote.ts';
 import type { Edges } from '../edges.ts';
 import { checkMachine, type UsableClaude } from './check-machine.ts';
 import type { DoctorOptions } from './doctor-options.ts';
@@ -69,7 +69,7 @@ async function tryOut(claude: UsableClaude, parts: Parts): Promise<Partial<Docto
     await saveReport(options.dataDir, handshake);
   } catch (error) {
     const found = `could not be saved for a comparison with later versions: ${messageOf(error)}`;
-    tell({ id: 'result', name: 'Result', ...warning(found, `ls -ld ${shellQuoted(options.dataDir)}`) });
+    tell({ id: 'result', name: 'Result', ...warning(found, `ls -ld ${shellQuote(options.dataDir)}`) });
   }
   return { handshake, regression };
 }

@@ -103,6 +103,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   get_session: { method: 'GET', path: '/api/sessions/:stageId' },
   get_transcript: { method: 'GET', path: '/api/sessions/:stageId/transcript' },
   get_live_text: { method: 'GET', path: '/api/sessions/:stageId/live-text' },
+  continue_in_terminal: { method: 'POST', path: '/api/sessions/:stageId/terminal' },
+  take_back: { method: 'DELETE', path: '/api/sessions/:stageId/terminal' },
   send_message: { method: 'POST', path: '/api/sessions/:stageId/message' },
   get_queue: { method: 'GET', path: '/api/sessions/:stageId/queue' },
   edit_queued: { method: 'PATCH', path: '/api/sessions/:stageId/queue/:messageId', body: 'patch' },

@@ -20,7 +20,7 @@ export interface Checks {
   list(stageId: StageId): Promise<CheckRun[]>;
   /** Oldest first. @throws Rejection `unknown_stage` */
   phases(stageId: StageId): Promise<PhaseRun[]>;
-  /** Runs the check of the current phase again. @throws Rejection `no_session`, `no_check`, `already_running`, `already_done`, `session_alarm` */
+  /** Runs the check of the current phase again. @throws Rejection `no_session`, `no_check`, `already_running`, `already_done`, `session_alarm`, `in_terminal` */
   runAgain(stageId: StageId, actor: string): Promise<void>;
   /** Sends the failure of the newest check to Claude once more. @throws as `runAgain` */
   sendAgain(stageId: StageId, actor: string): Promise<void>;

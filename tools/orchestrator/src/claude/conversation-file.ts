@@ -44,6 +44,15 @@ export async function messagesInConversation(
   return files.length === 0 ? null : found;
 }
 
+/** Returns the record of a conversation; null if there is none, or more than one. @param env the environment that Claude Code gets */
+export async function conversationFile(
+  env: Readonly<Record<string, string>>,
+  conversationId: string,
+): Promise<string | null> {
+  const [file, ...others] = await conversationFiles(env, conversationId);
+  return others.length > 0 ? null : (file ?? null);
+}
+
 /** Usually one file at most: a conversation stays where it began. */
 async function conversationFiles(env: Readonly<Record<string, string>>, conversationId: string): Promise<string[]> {
   const folder = conversationsFolder(env);
@@ -92,8 +101,8 @@ export async function conversationTail(
   env: Readonly<Record<string, string>>,
   conversationId: string,
 ): Promise<ConversationTail | null> {
-  const [file, ...others] = await conversationFiles(env, conversationId);
-  if (file === undefined || others.length > 0) return null;
+  const file = await conversationFile(env, conversationId);
+  if (file === null) return null;
   const { text, isWhole } = await readTail(file);
   const texts = new Map<string, Set<string>>();
   const toolUseIds = new Set<string>();

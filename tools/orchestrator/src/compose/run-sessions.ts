@@ -1,10 +1,14 @@
+import { realpath } from 'node:fs/promises';
 import type { SessionNowUpdate, StageId, TextDelta } from '@callboard/contract';
+import { saidAfter } from '../claude/conversations/conversation-history.ts';
+import { foreignClaude } from '../claude/conversations/open-conversations.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Bell } from '../lib/bell.ts';
 import { type ReAttaching, reAttachLaunches } from '../sessions/launch/re-attach-launches.ts';
 import { createLiveNows, type LiveNows } from '../sessions/live-nows.ts';
 import { createSessions, type Sessions } from '../sessions/sessions.ts';
+import { createTerminals, type Terminals } from '../sessions/terminals.ts';
 import { startBackgroundSync } from '../sessions/watch/background-sync.ts';
 import { createDenyingRuleLookup } from '../sessions/watch/denying-rule-lookup.ts';
 import { type LowPriorityWork, startLowPriorityWork } from '../sessions/watch/low-priority-work.ts';
@@ -35,6 +39,7 @@ export interface RunningSessions {
   reAttaching: ReAttaching;
   lowPriorityWork: LowPriorityWork;
   liveNows: LiveNows;
+  terminals: Terminals;
 }
 
 /** How often it is told at most what Claude does in a session. */
@@ -68,5 +73,11 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   const { againMs } = limits;
   const reAttaching = await reAttachLaunches({ store, sessions, log, signalGraceMs: graces.signalMs, againMs });
   life.onStop('re-attaching', reAttaching.stop);
-  return { sessions, reAttaching, lowPriorityWork, liveNows };
+  const terminals = createTerminals({
+    ...{ store, log, sessions },
+    findProcess: async ({ conversationId, folder }) =>
+      foreignClaude(claudeEnv, { conversationId, folder: await realpath(folder).catch(() => folder) }),
+    saidAfter: (conversationId, after) => saidAfter(claudeEnv, conversationId, after),
+  });
+  return { sessions, reAttaching, lowPriorityWork, liveNows, terminals };
 }

@@ -1,9 +1,10 @@
-import type { AdoptBody, NewTranscriptEntry, Stage, WorktreeOrigin } from '@callboard/contract';
+import type { AdoptBody, Stage, WorktreeOrigin } from '@callboard/contract';
 import { type ConversationHistory, conversationHistory } from '../claude/conversations/conversation-history.ts';
 import type { ConversationRecord } from '../claude/conversations/list-conversations.ts';
 import { saveChange } from '../domain/change-session.ts';
 import { newSession } from '../domain/new-session.ts';
 import { addEntry, addNotice, type SessionChange } from '../domain/session-change.ts';
+import { SAID_ELSEWHERE } from '../domain/terminal.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Stages } from '../stages/stages.ts';
 import { summaryOf } from '../store/records.ts';
@@ -96,7 +97,7 @@ async function beginSession(
   const record = { ...newSession(stage, tx.now), forkOf: { fork: adopted.conversationId, until: lastLine } };
   const change: SessionChange = { before: record, record, entries: [], queueChanged: false, delivered: [] };
   for (const { at, entry } of entries) addEntry(change, at, entry);
-  addEntry(change, tx.now, END);
+  addEntry(change, tx.now, SAID_ELSEWHERE);
   const cut =
     leftOut === 0 ? '' : ` Of what was said before, ${leftOut} older entries are not shown; Claude knows them.`;
   const where = adopted.branch === null ? adopted.folder : `${adopted.folder} on ${adopted.branch}`;
@@ -110,8 +111,3 @@ async function beginSession(
   const saved = await saveChange(tx, change);
   await tx.emit({ type: 'session-updated', data: summaryOf(saved) });
 }
-
-/** What was said before belongs to no turn of Callboard's. */
-const END: NewTranscriptEntry = {
-  ...{ kind: 'turn-end', parentToolUseId: null, outcome: 'succeeded', message: null, durationMs: null, costUsd: null },
-};

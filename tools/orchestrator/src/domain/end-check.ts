@@ -8,6 +8,7 @@ import { currentCheck, dueCheck, giveUpCheck, noteCheck, setCheck } from './chec
 import { passGate, templateValues } from './pipeline.ts';
 import { requireNoAlarm } from './session-alarm.ts';
 import type { SessionChange } from './session-change.ts';
+import { requireNotInTerminal } from './terminal.ts';
 
 /** How a check ended. */
 export interface CheckEnd {
@@ -99,7 +100,7 @@ export async function interruptCheck(tx: Tx, change: SessionChange, run: CheckRe
   else await dueCheck(tx, change, { stage, check, by: run.by });
 }
 
-/** Runs the check of the current phase again, for a person. @throws Rejection `no_check`, `already_running`, `already_done`, `session_alarm` */
+/** Runs the check of the current phase again, for a person. @throws Rejection `no_check`, `already_running`, `already_done`, `session_alarm`, `in_terminal` */
 export async function runCheckAgain(tx: Tx, change: SessionChange, actor: string): Promise<void> {
   const { stageId, phaseIndex, lastTurn } = change.record;
   const stage = await requireStage(tx, stageId);
@@ -115,7 +116,7 @@ export async function runCheckAgain(tx: Tx, change: SessionChange, actor: string
   await dueCheck(tx, change, { stage, check: gate.check, by: actor });
 }
 
-/** Sends the failure of the newest check to Claude once more. @throws Rejection `no_check`, `already_running`, `session_alarm` */
+/** Sends the failure of the newest check to Claude once more. @throws Rejection `no_check`, `already_running`, `session_alarm`, `in_terminal` */
 export async function sendFailureAgain(tx: Tx, change: SessionChange, actor: string): Promise<void> {
   requireAtRest(change);
   const run = await currentCheck(tx, change);
@@ -130,6 +131,7 @@ export async function sendFailureAgain(tx: Tx, change: SessionChange, actor: str
 
 function requireAtRest({ record }: SessionChange): void {
   requireNoAlarm(record);
+  requireNotInTerminal(record);
   if (isChecking(record)) throw new Rejection('already_running', `A check of ${record.stageId} is running already.`);
   if (record.state === 'idle' || record.state === 'ended') return;
   const message = `${record.stageId} is at work (${record.state}). Its check runs when Claude is done.`;

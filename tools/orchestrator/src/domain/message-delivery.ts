@@ -20,10 +20,10 @@ const attachmentInfo = ({ name, mediaType }: Attachment): AttachmentInfo => ({ n
 
 /**
  * Gives the first row of the queue to the session's launch, whose outbox writes it. A held queue gives only an urgent row.
- * Gives nothing while the disk is nearly full or the session is under alarm.
+ * Gives nothing while the disk is nearly full, under alarm, or while the conversation is in a terminal.
  */
 export async function deliverNext(tx: Tx, change: SessionChange): Promise<void> {
-  if (change.record.alarm !== null) return;
+  if (change.record.alarm !== null || change.record.terminal !== null) return;
   const [first] = await tx.outbox.queueOf(change.record.stageId);
   if (first === undefined || (change.record.queueHeld && !first.body.urgent)) return;
   if (change.record.launchId !== null && tx.diskPauseReason() === null) await deliver(tx, change, first);

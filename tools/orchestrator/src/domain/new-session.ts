@@ -33,6 +33,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     denials: 0,
     openDenial: null,
     alarm: null,
+    terminal: null,
     seenAlarms: [],
     cliVersion: null,
     cliGaps: [],

@@ -66,7 +66,7 @@ async function addPhaseRun(
  */
 export async function followPipeline(tx: Tx, change: SessionChange): Promise<void> {
   const { record } = change;
-  if (record.lastTurn?.outcome !== 'succeeded' || record.alarm !== null) return;
+  if (record.lastTurn?.outcome !== 'succeeded' || record.alarm !== null || record.terminal !== null) return;
   const stage = await tx.stages.find(record.stageId);
   const finished = stage?.pipeline[record.phaseIndex];
   if (stage == null || finished === undefined) return;

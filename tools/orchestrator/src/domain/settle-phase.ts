@@ -21,7 +21,7 @@ export async function settlePhase(
   if ((await tx.sessions.find(stageId)) === null) return;
   const record = await changeSession(tx, stageId, work);
   if (record.launchId !== null) return tx.afterCommit(() => outboxBell.ring(stageId));
-  if (record.queueHeld || record.alarm !== null || isChecking(record)) return;
+  if (record.queueHeld || record.alarm !== null || record.terminal !== null || isChecking(record)) return;
   const [row] = await tx.outbox.queueOf(stageId);
   if (row !== undefined) await resumeWith(tx, stageId, row);
 }

@@ -11,6 +11,7 @@ import { queuedMessage } from '../domain/message-delivery.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { returnToDrafts } from '../domain/review-comments.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
+import { requireNotInTerminal } from '../domain/terminal.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
@@ -21,6 +22,8 @@ import { type SendParts, sendNew, sendRow, untilSent } from './send-message.ts';
 export interface MessageQueueParts extends SendParts {
   /** Resolves if Claude Code is installed, so a session can be resumed. @throws Rejection `claude_missing` */
   requireClaude: () => Promise<void>;
+  /** Takes a conversation back from a terminal in which Claude Code has ended; does nothing for any other. */
+  takeBackIfGone: (stageId: StageId) => Promise<void>;
 }
 
 /** Follow-up messages of each stage, in order. Nothing that a person wrote is ever dropped. */
@@ -30,18 +33,18 @@ export interface MessageQueue {
    * While Claude works, `append` adds a row; `replace` adds one in the place of all undelivered rows (returns their
    * texts, and keeps them with their files among the drafts); `steer` writes it into the running turn; `now` interrupts
    * the turn and sends it next, and the reply waits a moment for that, so `sent` and `queued` say what has happened.
-   * Under alarm every message is queued.
+   * Under alarm every message is queued; so it is while Claude Code runs in a terminal to which the conversation was left.
    * @throws Rejection `unknown_stage`, `no_session`, `message_id_reused`; `claude_missing` if a session would have to be
    *   resumed, and then nothing is stored
    */
   send(stageId: StageId, body: MessageBody, actor: string): Promise<SendMessageReply>;
-  /** Resolves if the session can take a message: call it before `sendTextIn`. @throws Rejection `claude_missing` */
+  /** Resolves if the session can take a message from a person: call it before `sendTextIn`. @throws Rejection `claude_missing` */
   requireResumable(stageId: StageId): Promise<void>;
   /** Sends a text that Callboard wrote as `append`, in the caller's transaction. @throws as `send` */
   sendTextIn(tx: Tx, stageId: StageId, text: string, actor: string): Promise<SendMessageReply>;
-  /** Releases a held queue; an ended session is resumed for it. @throws Rejection `no_session`, `session_alarm` */
+  /** Releases a held queue; an ended session is resumed for it. @throws Rejection `no_session`, `session_alarm`, `in_terminal` */
   release(stageId: StageId, actor: string): Promise<void>;
-  /** Steers with a queued row, or sends it now. @throws Rejection `no_session`, `unknown_message`, `already_sent`, `session_alarm` */
+  /** Steers with a queued row, or sends it now. @throws Rejection `no_session`, `unknown_message`, `already_sent`, `session_alarm`, `in_terminal` */
   sendQueued(stageId: StageId, messageId: MessageId, mode: 'steer' | 'now', actor: string): Promise<SendMessageReply>;
   /** Changes the text or the place of a row. @throws as `sendQueued` */
   edit(stageId: StageId, messageId: MessageId, patch: MessagePatch): Promise<QueuedMessage>;
@@ -52,8 +55,9 @@ export interface MessageQueue {
 export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   const { store } = parts;
 
-  /** Checked before anything is stored. */
+  /** Checked before anything of the message is stored. */
   async function requireResumable(stageId: StageId): Promise<void> {
+    await parts.takeBackIfGone(stageId);
     if ((await store.read.sessions.find(stageId))?.launchId === null) await parts.requireClaude();
   }
 
@@ -80,7 +84,9 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
       await requireResumable(stageId);
       const reply = await store.transact(async (tx) => {
         const row = await requireQueued(tx, stageId, messageId);
-        requireNoAlarm(await tx.sessions.find(stageId));
+        const session = await tx.sessions.find(stageId);
+        requireNoAlarm(session);
+        requireNotInTerminal(session);
         await reopen(tx, stageId, actor);
         return sendRow(parts, { tx, change: await openChange(tx, stageId) }, row, mode);
       });
@@ -154,6 +160,7 @@ async function release(
   await reopen(tx, stageId, actor);
   const change = await openChange(tx, stageId);
   requireNoAlarm(change.record);
+  requireNotInTerminal(change.record);
   const [first] = await tx.outbox.queueOf(stageId);
   if (change.record.launchId === null) {
     if (first !== undefined) await resumeWith(tx, stageId, first);

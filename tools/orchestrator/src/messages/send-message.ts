@@ -70,7 +70,7 @@ export async function sendRow(
 ): Promise<SendMessageReply> {
   const { stageId } = change.record;
   const waitsForCheck = isChecking(change.record) && !(await overtakesCheck({ tx, change }, mode));
-  if (change.record.alarm !== null || waitsForCheck) {
+  if (change.record.alarm !== null || change.record.terminal !== null || waitsForCheck) {
     change.queueChanged = true;
     await saveChange(tx, change);
     return { status: 'queued', messageId: row.wireId };

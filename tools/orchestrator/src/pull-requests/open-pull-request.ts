@@ -7,6 +7,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import { pause } from '@callboard/runtime/waits';
+import { requireNotInTerminal } from '../domain/terminal.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireStage } from '../store/require.ts';
@@ -43,7 +44,7 @@ type Order = NonNullable<Finishing['order']>;
 /**
  * Pushes a stage's branch and opens a pull request for it. What was ordered is stored before anything leaves the machine, each
  * step finds what an earlier attempt has done, and so a crash at any moment neither loses the order nor opens a second one.
- * @throws Rejection `unknown_stage`, `stage_running`, `uncommitted_work`, `head_moved`, `commit_refused`; Refusal
+ * @throws Rejection `unknown_stage`, `stage_running`, `in_terminal`, `uncommitted_work`, `head_moved`, `commit_refused`; Refusal
  */
 export async function openPullRequest(
   parts: OpenParts,
@@ -188,6 +189,7 @@ function planDraft(place: StageOnHost, { title, body, draft = false }: PullReque
 
 async function requireAtRest({ store }: OpenParts, stageId: StageId): Promise<void> {
   const session = await store.read.sessions.find(stageId);
+  requireNotInTerminal(session);
   if (session !== null && isActive(session.state))
     throw new Rejection('stage_running', `${stageId} is still working. Wait until it is idle, or interrupt it first.`);
 }

@@ -31,7 +31,7 @@ export async function resumeDeferredWork(parts: DeferredWorkParts): Promise<void
 
 async function resumeOne(tx: Tx, stageId: StageId, { outboxBell, resumeWith }: DeferredWorkParts): Promise<void> {
   const record: SessionRecord | null = await tx.sessions.find(stageId);
-  if (record === null || record.alarm !== null) return;
+  if (record === null || record.alarm !== null || record.terminal !== null) return;
   if (record.launchId !== null) {
     await changeSession(tx, stageId, () => undefined); // saving delivers the next message
     tx.afterCommit(() => outboxBell.ring(stageId));

@@ -8,6 +8,7 @@ import { setCliGaps } from '../domain/cli-gaps.ts';
 import { acknowledgeDenial } from '../domain/denials.ts';
 import { beginPhase } from '../domain/pipeline.ts';
 import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../domain/session-alarm.ts';
+import { endedForTerminal, requireNotInTerminal } from '../domain/terminal.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
@@ -36,7 +37,7 @@ export interface Sessions extends ProcessRequests {
   /**
    * Starts the stage's process, or resumes its session. Resolves when the process is up, or when the
    * set-up of its worktree begins; a set-up that fails is then shown by the session.
-   * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `claude_too_old`, `disk_low`, `setup_failed`, `settings_invalid`, `settings_not_agreed`
+   * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `in_terminal`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `claude_too_old`, `disk_low`, `setup_failed`, `settings_invalid`, `settings_not_agreed`
    */
   start(stageId: StageId, actor: string | null, options?: StartOptions): Promise<void>;
   /**
@@ -64,7 +65,7 @@ export interface Sessions extends ProcessRequests {
   acknowledgeDenial(stageId: StageId, actor: string): Promise<void>;
   /**
    * Begins the next phase of a session at a gate; at the gate of a check that did not pass, a person accepts the work as it is.
-   * @throws Rejection `no_session`, `session_alarm`, `not_at_gate`
+   * @throws Rejection `no_session`, `session_alarm`, `in_terminal`, `not_at_gate`
    */
   advance(stageId: StageId, actor: string): Promise<void>;
   /** Ends the stage's process. @throws Rejection `no_session`, `not_running` */
@@ -193,8 +194,10 @@ function createRecovery(
     async adopt(launchId, process) {
       const launch = await registry.attach(launchId, process);
       const { stageId } = launch.executor.launch;
+      const record = await store.read.sessions.find(stageId);
       // Callboard ended before it had stopped the process.
-      if ((await store.read.sessions.find(stageId))?.alarm != null) registry.stopAlarmed(stageId);
+      if (record?.alarm != null) registry.stopAlarmed(stageId);
+      else if (record?.terminal != null) registry.stop(stageId, endedForTerminal(record.terminal));
       return { check: () => check(launch) };
     },
     async settle(launchId, identity) {
@@ -216,6 +219,7 @@ async function advance(
 ): Promise<void> {
   const change = await openChange(tx, stageId);
   requireNoAlarm(change.record);
+  requireNotInTerminal(change.record);
   const stage = await requireStage(tx, stageId);
   const finished = stage.pipeline[change.record.phaseIndex];
   const next = stage.pipeline[change.record.phaseIndex + 1];

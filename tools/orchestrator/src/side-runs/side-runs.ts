@@ -6,6 +6,7 @@ import { requireNoAlarm } from '../domain/session-alarm.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import { type SettleParts, settlePhase } from '../domain/settle-phase.ts';
 import { dueSideRun, giveUpSideRun, setSideRun, waitForPerson } from '../domain/side-runs.ts';
+import { requireNotInTerminal } from '../domain/terminal.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -23,7 +24,7 @@ export interface SideRuns {
   list(stageId: StageId): Promise<SideRun[]>;
   /**
    * Asks Claude; if the stage's phase is a review that has no result, it is its run.
-   * @throws Rejection `unknown_stage`, `no_session`, `no_worktree`, `already_done`, `already_running`, `stage_running`, `session_alarm`, `disk_low`
+   * @throws Rejection `unknown_stage`, `no_session`, `no_worktree`, `already_done`, `already_running`, `stage_running`, `session_alarm`, `in_terminal`, `disk_low`
    */
   start(stageId: StageId, kind: SideRunKind, actor: string): Promise<SideRun>;
   /** Stops a run; one that has ended stays as it is. @throws Rejection `unknown_side_run` */
@@ -178,6 +179,7 @@ async function start(tx: Tx, { stageId, kind, actor }: StartOrder): Promise<Side
   if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done. Reopen it first.`);
   const change = await openChange(tx, stageId);
   requireNoAlarm(change.record);
+  requireNotInTerminal(change.record);
   const known = (await tx.sideRuns.listOf(stageId)).find((run) => run.kind === kind && isUnderWay(run));
   if (known !== undefined) throw new Rejection('already_running', `Claude is already at it for ${stageId}.`);
   requireAtRest(change);

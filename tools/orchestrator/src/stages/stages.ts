@@ -11,6 +11,7 @@ import {
 import { planAttachments, storeAttachments } from '../domain/attachments.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
+import { requireNotInTerminal } from '../domain/terminal.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
@@ -47,7 +48,7 @@ export interface Stages {
   requireRemovable(stageId: StageId): Promise<Stage>;
   /**
    * Removes the stage with its session and transcript. Its decisions stay in the decision log.
-   * @throws Rejection `unknown_stage`, `stage_running`
+   * @throws Rejection `unknown_stage`, `stage_running`, `in_terminal`
    */
   remove(stageId: StageId): Promise<Stage>;
 }
@@ -218,7 +219,7 @@ async function removable(tx: Tables, stageId: StageId): Promise<Stage> {
   return stage;
 }
 
-/** Throws unless nothing works on the stage. @throws Rejection `session_alarm`, `stage_running` */
+/** Throws unless nothing works on the stage. @throws Rejection `session_alarm`, `in_terminal`, `stage_running` */
 export async function requireCompletable(tx: Tables, { id }: Stage): Promise<void> {
   requireNoAlarm(await tx.sessions.find(id));
   await requireNoProcess(tx, id);
@@ -226,6 +227,7 @@ export async function requireCompletable(tx: Tables, { id }: Stage): Promise<voi
 
 async function requireNoProcess(tx: Tables, stageId: StageId): Promise<void> {
   const session = await tx.sessions.find(stageId);
+  requireNotInTerminal(session);
   if (session !== null && isChecking(session)) {
     throw new Rejection('stage_running', `A check of ${stageId} is running. Stop it, or wait for its result.`);
   }

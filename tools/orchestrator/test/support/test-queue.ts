@@ -11,6 +11,7 @@ export const testQueue = ({ store, edges }: TestSession, parts: Partial<MessageQ
     outboxBell: createBell(),
     resumeWith: async () => true,
     requireClaude: async () => undefined,
+    takeBackIfGone: async () => undefined,
     interrupt: async () => undefined,
     onInterruptFailed: () => undefined,
     confirmationMs: 10,

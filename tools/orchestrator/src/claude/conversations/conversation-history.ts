@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import type { NewTranscriptEntry } from '@callboard/contract';
 import { z } from 'zod';
 import { truncate, truncateStrings } from '../../lib/truncate.ts';
+import { conversationFile } from '../conversation-file.ts';
 import { parseRecordLine, type RecordLine, saidIn, textOf } from './record-lines.ts';
 
 /** What was said in a conversation, as a person reads it. */
@@ -40,6 +41,23 @@ export async function conversationHistory(file: string, signal?: AbortSignal): P
   const entries = chainTo(last, lines);
   const kept = entries.slice(-MOST_ENTRIES);
   return { entries: kept, leftOut: entries.length - kept.length, lastLine: last };
+}
+
+/**
+ * Returns what was said in a conversation after a moment, oldest first; null if Claude Code has no record of it, or more than one.
+ * @param env the environment that Claude Code gets
+ * @throws a system error if the record cannot be read
+ */
+export async function saidAfter(
+  env: Readonly<Record<string, string>>,
+  conversationId: string,
+  after: string,
+): Promise<{ entries: ConversationHistory['entries']; isCut: boolean } | null> {
+  const file = await conversationFile(env, conversationId);
+  if (file === null) return null;
+  const { entries, leftOut } = (await conversationHistory(file)) ?? { entries: [], leftOut: 0 };
+  const known = entries.findLastIndex(({ at }) => at <= after);
+  return { entries: entries.slice(known + 1), isCut: known === -1 && leftOut > 0 };
 }
 
 interface Kept {

@@ -59,6 +59,12 @@ export async function environmentOf(pid: number): Promise<string[] | null> {
   return text === null ? null : text.split('\0');
 }
 
+/** The words of a process's command line, with the program; none if they may not be read. */
+export async function argumentsOf(pid: number): Promise<string[]> {
+  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  return line.split('\0').filter((word) => word !== '');
+}
+
 /** The files that a process prints to; none if that may not be read. */
 export async function outputsOf(pid: number): Promise<string[]> {
   const links = await Promise.all([1, 2].map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => null)));

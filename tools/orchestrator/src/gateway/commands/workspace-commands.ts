@@ -1,3 +1,4 @@
+import type { Terminals } from '../../sessions/terminals.ts';
 import type { WorktreeCleaning } from '../../trash/clean-worktrees.ts';
 import type { CleanUp } from '../../worktree-commands/clean-up.ts';
 import type { DevServers } from '../../worktree-commands/dev-servers.ts';
@@ -13,11 +14,14 @@ export interface WorkspaceParts {
   devServers: DevServers;
   cleaning: WorktreeCleaning;
   editors: Editors;
+  terminals: Terminals;
 }
 
 type WorkspaceCommands =
   | 'get_editors'
   | 'open_in_editor'
+  | 'continue_in_terminal'
+  | 'take_back'
   | 'get_worktrees'
   | 'get_worktree_clean_up'
   | 'clean_worktree'
@@ -30,10 +34,12 @@ type WorkspaceCommands =
   | 'stop_command';
 
 export function workspaceCommands(parts: WorkspaceParts): Pick<CommandHandlers, WorkspaceCommands> {
-  const { worktreeCommands, setUp, cleanUp, devServers, cleaning, editors } = parts;
+  const { worktreeCommands, setUp, cleanUp, devServers, cleaning, editors, terminals } = parts;
   return {
     get_editors: async () => ({ editors: await editors.list() }),
     open_in_editor: async ({ stageId }) => ({ command: await editors.open(stageId) }),
+    continue_in_terminal: ({ stageId, endTurn }, { actor }) => terminals.leave(stageId, { actor: actor.name, endTurn }),
+    take_back: async ({ stageId }) => ({ status: await terminals.takeBack(stageId) }),
     get_worktrees: ({ projectId }) => cleaning.list(projectId),
     get_worktree_clean_up: async ({ projectId, name }) => ({ cleanUp: await cleaning.preview(projectId, name) }),
     clean_worktree: ({ buildFolders = 'keep', ...which }, { actor }) =>

@@ -45,7 +45,7 @@ export interface LaunchRequest {
 /**
  * Commits the intent to launch before anything is spawned: the launch row, `initialize` as the first row of its outbox,
  * and its work. Messages that a process received and did not save before it died go first, before `message`.
- * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `disk_low`
+ * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `in_terminal`, `already_running`, `waits_for_dependency`, `disk_low`
  */
 export async function beginLaunch(
   tx: Tx,

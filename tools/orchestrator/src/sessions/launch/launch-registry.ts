@@ -2,6 +2,7 @@ import type { LaunchId, StageId } from '@callboard/contract';
 import type { openStdioChannel } from '../../claude/launch/channel.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
 import { noSession } from '../../domain/change-session.ts';
+import { requireNotInTerminal } from '../../domain/terminal.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -36,7 +37,9 @@ export interface LaunchRegistry {
   attach(launchId: LaunchId, process: AgentProcess, open?: typeof openStdioChannel): Promise<RunningLaunch>;
   find(stageId: StageId): RunningLaunch | undefined;
   all(): RunningLaunch[];
-  /** Stops the process of a session under alarm, if it has one. Never throws. */
+  /** Begins to stop the process of a session, if it has one. Never throws. */
+  stop(stageId: StageId, reason: string): void;
+  /** As `stop`, for a session under alarm. */
   stopAlarmed(stageId: StageId): void;
   /** As `Sessions.resync`. */
   resync(stageId: StageId): void;
@@ -94,6 +97,7 @@ export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry
     attach,
     find: (stageId) => running.get(stageId),
     all: () => [...running.values()],
+    stop,
     stopAlarmed,
     resync,
   };
@@ -106,7 +110,7 @@ export interface RunningLookup {
    * @throws Rejection `not_running` for a process that is alive and could not be re-attached yet
    */
   find(stageId: StageId): Promise<RunningLaunch | undefined>;
-  /** @throws Rejection `no_session`, `unknown_stage`, `not_running` */
+  /** @throws Rejection `no_session`, `unknown_stage`, `in_terminal`, `not_running` */
   require(stageId: StageId): Promise<RunningLaunch>;
 }
 
@@ -133,7 +137,9 @@ export function createRunningLookup({ store, registry, launcher }: RunningLookup
     async require(stageId) {
       const launch = await find(stageId);
       if (launch !== undefined) return launch;
-      if ((await store.read.sessions.find(stageId)) === null) throw await noSession(store.read, stageId);
+      const session = await store.read.sessions.find(stageId);
+      if (session === null) throw await noSession(store.read, stageId);
+      requireNotInTerminal(session);
       throw new Rejection('not_running', `${stageId} has no running process. Send a message to resume it.`);
     },
   };

@@ -1,5 +1,6 @@
 import { isChecking, type Stage } from '@callboard/contract';
 import { requireNoAlarm } from '../../domain/session-alarm.ts';
+import { requireNotInTerminal } from '../../domain/terminal.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { SessionRecord } from '../../store/records.ts';
 import type { Tables, Tx } from '../../store/store.ts';
@@ -7,12 +8,13 @@ import type { Tables, Tx } from '../../store/store.ts';
 /**
  * Checks that a launch of the stage may begin now.
  * @param session null for a stage that was never started; only such a stage waits for its dependencies
- * @throws Rejection `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `disk_low`
+ * @throws Rejection `already_done`, `session_alarm`, `in_terminal`, `already_running`, `waits_for_dependency`, `disk_low`
  */
 export async function requireStartable(tx: Tx, stage: Stage, session: SessionRecord | null): Promise<void> {
   if (stage.completedAt !== null)
     throw new Rejection('already_done', `${stage.id} is done. Reopen it, or send it a message.`);
   requireNoAlarm(session);
+  requireNotInTerminal(session);
   if (session !== null && isChecking(session))
     throw new Rejection('already_running', `A check of ${stage.id} is running. Stop it, or wait for its result.`);
   if (session !== null && session.launchId !== null)

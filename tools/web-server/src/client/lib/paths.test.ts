@@ -1,15 +1,10 @@
 import { expect, it } from 'vitest';
-import { relativePath, shellQuote, shortPath } from './paths.ts';
+import { relativePath, shortPath } from './paths.ts';
 
 it('shows a path relative to its folder', () => {
   expect(relativePath('/w/src/a.ts', '/w')).toBe('src/a.ts');
   expect(relativePath('/other/a.ts', '/w')).toBe('/other/a.ts');
   expect(relativePath('/w/a.ts', null)).toBe('/w/a.ts');
-});
-
-it('quotes words that a shell would split or expand', () => {
-  expect(shellQuote('/home/ada/x-1')).toBe('/home/ada/x-1');
-  expect(shellQuote("it's here")).toBe("'it'\\''s here'");
 });
 
 it('shortens a long path in its middle, and a long name at its beginning', () => {

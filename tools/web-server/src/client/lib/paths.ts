@@ -5,10 +5,6 @@ export function relativePath(path: string, folder: string | null | undefined): s
   return path.startsWith(base) ? path.slice(base.length) : path;
 }
 
-/** Quotes a path or word as one argument of a POSIX shell. */
-export const shellQuote = (word: string): string =>
-  /^[\w./@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-
 /** Shortens a path to at most `max` characters: its beginning and its file name stay. */
 export function shortPath(path: string, max: number): string {
   if (path.length <= max) return path;

@@ -196,6 +196,15 @@ export const examples: Examples = {
 
   get_editors: { input: {}, reply: { editors: ['code', 'zed'] } },
   open_in_editor: { input: onStage, reply: { command: 'code' } },
+  continue_in_terminal: {
+    input: { ...onStage, endTurn: true },
+    reply: {
+      command:
+        "cd '/home/ada/.callboard/worktrees/shop/STAGE-1' && claude --resume 24796da1-60bd-44a0-8d5b-3f1c2b9a7e10",
+      terminal: { since: '2026-01-01T10:05:00.000Z', by: 'Ada' },
+    },
+  },
+  take_back: { input: onStage, reply: { status: 'resumed' } },
   get_stage_commands: { input: onStage, reply: { commands: [work.command] } },
   run_stage_command: {
     input: { ...onStage, kind: 'setup' },

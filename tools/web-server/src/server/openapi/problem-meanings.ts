@@ -72,6 +72,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   not_running: 'The session has no process or no running turn.',
   not_at_gate: 'The stage is not waiting at a gate.',
   session_alarm: 'The session is under alarm; a person has to acknowledge it first.',
+  in_terminal: 'A person continues the conversation in a terminal; take it back first.',
+  not_in_terminal: 'The conversation is not in a terminal.',
   no_alarm: 'The session is not under alarm.',
   no_check: 'There is no check to run, to stop or to tell of; `detail` says why.',
   no_denial: 'There is no open denial by Claude Code; somebody may have acknowledged it already.',

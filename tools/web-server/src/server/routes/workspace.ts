@@ -13,6 +13,22 @@ export const workspaceRelays = {
     description: 'On the machine of the orchestrator, so only for requests that come from there.',
     problems: ['unknown_stage', 'no_worktree', 'no_editor', 'not_this_machine'],
   },
+  continue_in_terminal: {
+    isBodyOptional: true,
+    summary: 'Continue the conversation of a stage in a terminal',
+    description:
+      'Marks the session (`terminal`), ends its process in order, and replies with the command that continues the conversation when the process has ended. From then on Callboard starts no process for it, and messages wait in the queue, until it is taken back: by a message, once Claude Code has ended in the terminal, or by `take_back`. A running turn is a refusal, unless `endTurn` is true.',
+    problems: [
+      ...(['unknown_stage', 'no_session', 'no_worktree', 'already_done', 'session_alarm'] as const),
+      ...(['already_running', 'stage_running'] as const),
+    ],
+  },
+  take_back: {
+    summary: 'Take the conversation of a stage back from a terminal',
+    description:
+      'Refused (`in_terminal`) while a Claude Code is found that may write the conversation. Adds what was said in the terminal to the transcript. `resumed`: the first queued message resumed the session.',
+    problems: ['unknown_stage', 'not_in_terminal', 'in_terminal'],
+  },
   get_stage_commands: {
     summary: 'List what ran in the worktree of a stage, newest first',
     description:

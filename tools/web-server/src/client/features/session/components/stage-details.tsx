@@ -1,7 +1,6 @@
-import type { StageView } from '@callboard/contract';
+import { resumeCommand, type StageView, shellQuote } from '@callboard/contract';
 import type { ComponentType, ReactNode } from 'react';
 import { cost, exactTime } from '../../../lib/format.ts';
-import { shellQuote } from '../../../lib/paths.ts';
 import { modeWords } from '../../../lib/permission-modes.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { CopyLine } from '../../../ui/copy-line.tsx';
@@ -49,10 +48,7 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
         {sessionId !== null && worktree !== null && (
           <Row name="Session ID">
             <CopyLine text={sessionId} label="session ID" />
-            <CopyLine
-              text={`cd ${shellQuote(worktree.path)} && claude --resume ${shellQuote(sessionId)}`}
-              label="command that resumes"
-            />
+            <CopyLine text={resumeCommand(worktree.path, sessionId)} label="command that resumes" />
           </Row>
         )}
         {session === null ? (
