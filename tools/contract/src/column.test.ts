@@ -15,6 +15,7 @@ interface Facts {
   atGate?: boolean;
   alarm?: boolean;
   denied?: boolean;
+  inTerminal?: boolean;
 }
 
 const DENIED = { source: 'rule', detail: 'Bash(make *)', asked: 'Bash make', at: AT };
@@ -32,6 +33,7 @@ function factsOf({
   atGate,
   alarm = false,
   denied = false,
+  inTerminal = false,
 }: Facts): ColumnFacts {
   const turn = lastTurn === undefined ? null : { outcome: lastTurn, at: AT, message: null };
   return {
@@ -42,6 +44,7 @@ function factsOf({
         : sampleSession({
             ...{ state, lastTurn: turn, atGate: atGate ?? false },
             ...{ alarm: alarm ? ALARM : null, openDenial: denied ? DENIED : null },
+            terminal: inTerminal ? { since: AT, by: 'Ada' } : null,
           }),
     pending,
     unsettled,
@@ -106,6 +109,9 @@ const table: [string, Facts, Column][] = [
   ['an ended session after a failed turn', { state: 'ended', lastTurn: 'failed' }, 'needs-you'],
   ['an ended session that was cut off', { state: 'ended', lastTurn: 'interrupted' }, 'needs-you'],
   ['an ended session that has not had a turn', { state: 'ended' }, 'needs-you'],
+  ['a conversation in a terminal', { state: 'ended', lastTurn: 'succeeded', inTerminal: true }, 'running'],
+  ['the same after an interrupted turn', { state: 'ended', lastTurn: 'interrupted', inTerminal: true }, 'running'],
+  ['the same under alarm', { state: 'ended', alarm: true, inTerminal: true }, 'needs-you'],
   ['a session under alarm, while its process is being stopped', { state: 'busy', alarm: true }, 'needs-you'],
   ['a session under alarm after a good turn', { state: 'ended', lastTurn: 'succeeded', alarm: true }, 'needs-you'],
   ['a completed stage whose session is under alarm', { completed: true, alarm: true, state: 'ended' }, 'done'],

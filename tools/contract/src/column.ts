@@ -4,10 +4,10 @@ import type { Column, Stage } from './stages.ts';
 /** The facts that determine a stage's column. */
 export interface ColumnFacts {
   stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'> & Partial<Pick<Stage, 'finishing'>>;
-  session:
-    | (Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate' | 'stalledSince' | 'alarm' | 'openDenial'> &
-        Partial<Pick<SessionSummary, 'terminal'>>)
-    | null;
+  session: Pick<
+    SessionSummary,
+    'state' | 'lastTurn' | 'atGate' | 'stalledSince' | 'alarm' | 'openDenial' | 'terminal'
+  > | null;
   /** The number of the stage's pending requests. */
   pending: number;
   /** The number of its unconfirmed answers that nobody has settled. */
@@ -22,7 +22,7 @@ export function column({ stage, session, pending, unsettled, isDone }: ColumnFac
   if (pending > 0 || unsettled > 0) return 'needs-you';
   if (session?.alarm != null) return 'needs-you';
   if (session === null) return stage.held || !stage.dependsOn.every(isDone) ? 'backlog' : 'ready';
-  if (session.terminal != null) return 'running'; // a person works on it, elsewhere
+  if (session.terminal !== null) return 'running'; // a person works on it, elsewhere
   const { state } = session;
   // `waiting` without an open request: the answer was given, and Claude has not reacted yet.
   if (isActive(state)) return session.stalledSince === null ? 'running' : 'needs-you';

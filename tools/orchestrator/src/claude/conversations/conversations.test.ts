@@ -1,11 +1,13 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { identify } from '@callboard/runtime/process-identity';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
-import { conversationHistory } from './conversation-history.ts';
+import { conversationHistory, saidAfter } from './conversation-history.ts';
 import { createConversationList } from './list-conversations.ts';
-import { openConversations } from './open-conversations.ts';
+import { foreignClaude, openConversations } from './open-conversations.ts';
 
 const uuid = (n: number): string => `24796da1-60bd-44a0-8d5b-${String(n).padStart(12, '0')}`;
 const at = (n: number): string => `2026-11-23T17:29:${String(n).padStart(2, '0')}.000Z`;
@@ -93,6 +95,57 @@ it('knows a conversation that a living process has open, and not one of a proces
   await told(process.ppid, 2, 'of another process');
   await writeFile(join(config, 'sessions', '17.json'), '{"pid":17');
   expect(await openConversations(env)).toEqual(new Map([[uuid(1), process.pid]]));
+});
+
+/** A process with these words on its command line, and this environment. */
+async function living(words: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(
+    process.execPath,
+    ['-e', 'process.stdout.write("up"); setInterval(() => {}, 1e6)', '--', ...words],
+    {
+      ...{ env, stdio: ['ignore', 'pipe', 'ignore'] },
+    },
+  );
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  return child.pid ?? 0;
+}
+
+it('finds a process of somebody else by its command line, and neither a copy nor one of its own', async () => {
+  const { env } = await scene();
+  const find = (n: number) => foreignClaude(env, { conversationId: uuid(n), folder: '/data/worktrees/S1' });
+  await living(['--resume', uuid(11), '--fork-session']);
+  await living(['--resume', uuid(12)], { CB_LAUNCH: 'launch' });
+  await living([`about ${uuid(13)}`]);
+  expect([await find(11), await find(12), await find(13)]).toEqual([null, null, null]);
+  const [apart, joined] = [await living(['--resume', uuid(14)]), await living([`--resume=${uuid(15)}`])];
+  expect([await find(14), await find(15)]).toEqual([apart, joined]);
+});
+
+it('finds a process of somebody else by what it tells: its conversation, or its folder', async () => {
+  const { config, env } = await scene();
+  await mkdir(join(config, 'sessions'));
+  const pid = await living([]);
+  const procStart = (await identify(pid))?.startTime ?? '';
+  const told = (n: number, cwd: string) =>
+    writeFile(join(config, 'sessions', `${pid}.json`), JSON.stringify({ pid, sessionId: uuid(n), procStart, cwd }));
+  const find = () => foreignClaude(env, { conversationId: uuid(1), folder: '/data/worktrees/S1' });
+  await told(2, '/data/worktrees/S10');
+  expect(await find()).toBeNull();
+  await told(1, '/elsewhere');
+  expect(await find()).toBe(pid);
+  await told(2, '/data/worktrees/S1/packages');
+  expect(await find()).toBe(pid);
+});
+
+it('tells what was said after a moment, and null without a record', async () => {
+  const { write, env } = await scene();
+  await write('-code-shop', 1, SAID + line(3, 2, claude('m', text('Mended.'))) + line(4, 3, user('And the logout')));
+  const after = async (n: number) =>
+    (await saidAfter(env, uuid(1), at(n)))?.entries.map(({ entry }) => ('text' in entry ? entry.text : entry.kind));
+  expect(await after(3)).toEqual(['And the logout']);
+  expect(await after(4)).toEqual([]);
+  expect(await saidAfter(env, uuid(9), at(1))).toBeNull();
 });
 
 it('tells what was said on the branch that a resume follows', async () => {

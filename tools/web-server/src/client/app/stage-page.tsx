@@ -20,6 +20,7 @@ import { StageHead } from '../features/session/components/stage-head.tsx';
 import { useStageKeys } from '../features/session/components/stage-keys.ts';
 import { StagePanes } from '../features/session/components/stage-panes.tsx';
 import { hasTab, isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
+import { TerminalBanner } from '../features/session/components/terminal-banner.tsx';
 import { NotStarted, TranscriptView } from '../features/session/components/transcript-view.tsx';
 import { useSidePane } from '../features/session/model/side-pane.ts';
 import { SetUpPanel } from '../features/workspace/components/set-up-panel.tsx';
@@ -84,6 +85,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
         CheckSlot={CheckActions}
       />
       <AlarmBanner stage={stage} />
+      <TerminalBanner stage={stage} />
       <LoginBanner stage={stage} />
       <SetUpPanel stage={stage} />
       <LeftoversPanel stage={stage} />

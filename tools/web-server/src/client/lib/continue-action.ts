@@ -10,12 +10,12 @@ export interface ContinueAction {
 }
 
 /**
- * How to continue a stage whose last turn failed or was interrupted. Null if there is nothing to continue, under alarm,
+ * How to continue a stage whose last turn failed or was interrupted. Null if there is nothing to continue, under alarm, in a terminal,
  * or if queued messages should be released instead.
  */
 export function continueAction({ session, completedAt, adopted }: StageView): ContinueAction | null {
-  if (session === null || completedAt !== null || session.alarm !== null || session.lastTurn?.outcome === 'succeeded')
-    return null;
+  if (session === null || completedAt !== null || session.lastTurn?.outcome === 'succeeded') return null;
+  if (session.alarm !== null || session.terminal !== null) return null;
   // A conversation from a terminal goes on with the next message.
   if (adopted !== null && session.lastTurn === null && session.state === 'ended' && session.queued === 0) return null;
   switch (session.state) {

@@ -5,6 +5,7 @@ import { isLoggedOutStage } from './claude-words.ts';
 import { denierWords } from './denial-words.ts';
 import { finishingWords } from './pull-request-words.ts';
 import { openReview, reviewProblem, reviewWords } from './review-words.ts';
+import { inTerminalWords } from './terminal-words.ts';
 
 /** A stage's state, for the head of its page. `tone` selects the colour. */
 export interface StateWords {
@@ -17,6 +18,8 @@ export function stateWords(stage: StageView, pending: number, unsettled: number)
   if (stage.completedAt !== null) return { words: 'Done', tone: stage.merged === null ? 'plain' : 'done' };
   if (session === null) return { words: stage.column === 'backlog' ? 'Backlog' : 'Ready to start', tone: 'plain' };
   if (session.alarm !== null) return { words: 'Security alarm', tone: 'needs' };
+  const inTerminal = inTerminalWords(stage);
+  if (inTerminal !== null) return { words: inTerminal, tone: 'plain' };
   if (pending > 0) return { words: pending === 1 ? 'Needs you' : `Needs you, ${pending} requests`, tone: 'needs' };
   if (unsettled > 0) return { words: 'Needs you, an answer is unconfirmed', tone: 'needs' };
   if (session.stalledSince !== null) return { words: 'No sign of life', tone: 'needs' };
@@ -73,6 +76,7 @@ export function reasonWords(stage: StageView): string | null {
   const { session, completedAt } = stage;
   if (isLoggedOutStage(stage) || beforeStart(stage) !== null) return null;
   if (session === null || completedAt !== null || session.atGate || session.alarm !== null) return null;
+  if (session.terminal !== null) return null; // a person has it in hand
   if (isActive(session.state)) return null;
   if (session.lastTurn?.outcome !== 'succeeded') return session.lastTurn?.message ?? null;
   if (session.openDenial !== null) return denialReason(session.openDenial);

@@ -72,7 +72,7 @@ export function SeenButton({ stage, describedBy }: ActionProps) {
 export function AdvanceButton({ stage, describedBy }: ActionProps) {
   const command = useAdvanceStage(stage.title);
   const isHuman = stage.session?.atGate === true && checkAtGate(stage) === null;
-  if (!isHuman || stage.session?.alarm !== null) return null;
+  if (!isHuman || stage.session?.alarm !== null || stage.session.terminal !== null) return null;
   return (
     <RowCommand stageId={stage.id} describedBy={describedBy} command={command}>
       Start {phaseNext(stage)}
@@ -83,7 +83,7 @@ export function AdvanceButton({ stage, describedBy }: ActionProps) {
 /** Runs a check again that waits for a person. What else can be done is on the stage's page. */
 export function RunCheckButton({ stage, describedBy }: ActionProps) {
   const command = useRunCheck(stage.title);
-  if (checkAtGate(stage) === null || stage.session?.alarm !== null) return null;
+  if (checkAtGate(stage) === null || stage.session?.alarm !== null || stage.session.terminal !== null) return null;
   return (
     <RowCommand variant="default" stageId={stage.id} describedBy={describedBy} command={command}>
       Run again

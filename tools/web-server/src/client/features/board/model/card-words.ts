@@ -1,6 +1,7 @@
 import type { PendingRequest, RequestKind, StageView } from '@callboard/contract';
 import { checkResult } from '../../../lib/check-words.ts';
 import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
+import { inTerminalWords } from '../../../lib/terminal-words.ts';
 import { askLine } from '../../interaction/words/request-words.ts';
 
 /** Everything the text on a card depends on. */
@@ -96,7 +97,10 @@ const FILE_ACTION = /^(?:Read|Edit|MultiEdit|Write|NotebookEdit) (\S.*)$/;
 export const pathIn = (action: string): string | null => FILE_ACTION.exec(action)?.[1] ?? null;
 
 /** What a running stage's row says where nothing finer is known. */
-function runningWords({ session }: StageView): Pick<CardWords, 'text'> {
+function runningWords(stage: StageView): Pick<CardWords, 'text'> {
+  const { session } = stage;
+  const inTerminal = inTerminalWords(stage);
+  if (inTerminal !== null) return { text: inTerminal };
   switch (session?.state) {
     case 'starting':
       return { text: 'starting' };

@@ -54,7 +54,11 @@ function RunAgain({ stage }: { stage: StageView }) {
   const off = !useCanCommand() || run.isPending;
   const { session, completedAt } = stage;
   if (session === null || completedAt !== null) return null;
-  const canRun = !isActive(session.state) && session.alarm === null && session.lastTurn?.outcome === 'succeeded';
+  const canRun =
+    !isActive(session.state) &&
+    session.alarm === null &&
+    session.terminal === null &&
+    session.lastTurn?.outcome === 'succeeded';
   if (!canRun) return null;
   return (
     <Button

@@ -21,6 +21,7 @@ interface ComposerProps {
   /** Whether the stage is done. */
   isDone: boolean;
   isAlarmed: boolean;
+  isInTerminal: boolean;
   /** Whether a check of the finished phase is due or runs. */
   isChecking: boolean;
   /** The switches of the session. */
@@ -28,7 +29,7 @@ interface ComposerProps {
 }
 
 /** The message box. The text stays in it until the server has it. */
-export function Composer({ stageId, state, isDone, isAlarmed, isChecking, chips }: ComposerProps) {
+export function Composer({ stageId, state, isDone, isAlarmed, isInTerminal, isChecking, chips }: ComposerProps) {
   const { text, setText, forget } = useMessageDraft(stageId);
   const [wantsCommand, setWantsCommand] = useState(false);
   const files = useFiles(stageId);
@@ -87,7 +88,7 @@ export function Composer({ stageId, state, isDone, isAlarmed, isChecking, chips 
       <div className={css.foot}>
         {mayBeCommand(text) && <CommandSwitch isOn={wantsCommand} set={setWantsCommand} />}
         <div className={css.hint} id={hintId}>
-          {composerWords(state, { isDone, isAlarmed, isChecking })}
+          {composerWords(state, { isDone, isAlarmed, isInTerminal, isChecking })}
         </div>
         {chips}
       </div>

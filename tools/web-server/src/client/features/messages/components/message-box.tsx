@@ -21,6 +21,10 @@ export function MessageBox({ stageId, chips }: { stageId: StageId; chips?: React
     ...boardQuery,
     select: (view) => (stageOf(stageId)(view)?.session?.alarm ?? null) !== null,
   });
+  const { data: isInTerminal = false } = useQuery({
+    ...boardQuery,
+    select: (view) => (stageOf(stageId)(view)?.session?.terminal ?? null) !== null,
+  });
   const { data: isChecking = false } = useQuery({
     ...boardQuery,
     select: (view) => {
@@ -32,8 +36,8 @@ export function MessageBox({ stageId, chips }: { stageId: StageId; chips?: React
   return (
     <section className={css.box} aria-label="Write to Claude">
       {state !== null && <ReplacedMessages stageId={stageId} isWorking={isWorking} />}
-      {state !== null && <MessageQueue {...{ stageId, isWorking, isChecking }} />}
-      <Composer {...{ stageId, state, isDone, isAlarmed, isChecking, chips }} />
+      {state !== null && <MessageQueue {...{ stageId, isWorking, isChecking, isInTerminal }} />}
+      <Composer {...{ stageId, state, isDone, isAlarmed, isInTerminal, isChecking, chips }} />
     </section>
   );
 }

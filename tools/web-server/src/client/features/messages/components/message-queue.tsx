@@ -16,10 +16,12 @@ interface MessageQueueProps {
   isWorking: boolean;
   /** Whether a check of the finished phase is due or runs. */
   isChecking: boolean;
+  /** Whether the conversation was left to a terminal. */
+  isInTerminal: boolean;
 }
 
 /** The queued messages, in the order they will be sent. */
-export function MessageQueue({ stageId, isWorking, isChecking }: MessageQueueProps) {
+export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal }: MessageQueueProps) {
   const { data } = useQuery(queueQuery(stageId));
   const list = useNewestInSight(data?.queue.length ?? null);
   if (data === undefined || data.queue.length === 0) return null;
@@ -27,9 +29,10 @@ export function MessageQueue({ stageId, isWorking, isChecking }: MessageQueuePro
     <section aria-label="Queued messages">
       <p className={css.howMany}>
         {count(data.queue.length, 'message')} queued
-        {isWorking && !data.held && `: ${nextGoes(isChecking)}`}
+        {isInTerminal && ': the next goes when the stage is taken back from the terminal'}
+        {!isInTerminal && isWorking && !data.held && `: ${nextGoes(isChecking)}`}
       </p>
-      {data.held && <Held stageId={stageId} />}
+      {data.held && !isInTerminal && <Held stageId={stageId} />}
       <Paused />
       <ol className={css.queue} ref={list}>
         {data.queue.map((message: QueuedMessage, place) => (

@@ -12,12 +12,16 @@ interface Given {
   isChecking?: boolean;
   /** The session is under alarm. */
   isAlarmed?: boolean;
+  /** The conversation was left to a terminal. */
+  isInTerminal?: boolean;
 }
 
 /** What happens to a message sent now, and by which keys. */
 export function composerWords(state: SessionState | null, given: Given = {}): string {
-  const { isDone = false, isAlarmed = false, isChecking = false } = given;
+  const { isDone = false, isAlarmed = false, isChecking = false, isInTerminal = false } = given;
   if (isAlarmed) return `The session is under alarm; a message is queued until you acknowledge it. ${KEYS}`;
+  if (isInTerminal)
+    return `The conversation is in a terminal; a message takes it back once Claude Code has ended there. ${KEYS}`;
   if (isDone && state !== null) return `This stage is done; a message reopens it. ${KEYS}`;
   if (isChecking) return CHECKING;
   switch (state) {

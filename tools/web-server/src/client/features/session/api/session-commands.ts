@@ -18,6 +18,34 @@ export const taskOutputQuery = (stageId: StageId, taskId: string, isRunning: boo
     refetchInterval: isRunning ? OUTPUT_MS : false,
   });
 
+/** Leaves a stage's conversation to a terminal, and copies the command if the browser lets it. Whoever asks shows the error. */
+export const useContinueInTerminal = () =>
+  useCommand({
+    async run(order: { stageId: StageId; endTurn: boolean }) {
+      const { command } = await client.command('continue_in_terminal', order);
+      const isCopied = await writeClipboard(command);
+      return { command, isCopied };
+    },
+  });
+
+/** A browser may refuse this long after the click, or without https. */
+async function writeClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Takes a stage's conversation back from a terminal. */
+export const useTakeBack = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) => client.command('take_back', { stageId }),
+    failed: `${title} was not taken back`,
+    stageId: (stageId) => stageId,
+  });
+
 /** Stops a background task. Resolves when Claude Code confirms it. */
 export function useStopTask(stageId: StageId) {
   return useCommand({

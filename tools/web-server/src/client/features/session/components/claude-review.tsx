@@ -13,7 +13,12 @@ import css from './claude-review.module.css';
 
 /** Whether Claude can be asked now: its work is over for the moment, and the stage is not. */
 const canAsk = ({ session, completedAt, worktree }: StageView): boolean =>
-  session !== null && worktree !== null && completedAt === null && session.alarm === null && !isActive(session.state);
+  session !== null &&
+  worktree !== null &&
+  completedAt === null &&
+  session.alarm === null &&
+  session.terminal === null &&
+  !isActive(session.state);
 
 /** The button that asks Claude to review the changes. */
 export function AskForReview({ stage }: { stage: StageView }) {

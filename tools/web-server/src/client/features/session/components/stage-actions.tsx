@@ -42,7 +42,7 @@ function MainActions({ stage, ...props }: StageActionsProps) {
   const { session } = stage;
   const [isPressed, setPressed] = useState(false);
   if (stage.completedAt !== null) return <DoneActions stage={stage} />;
-  if (session?.alarm != null) return null; // the alarm banner has its own actions
+  if (session?.alarm != null || session?.terminal != null) return null; // their banners have actions
   switch (session?.state) {
     case undefined:
       return <StartButton stage={stage} />;
