@@ -100,9 +100,12 @@ export type ContentQuery = z.infer<typeof ContentQuery>;
 /** The content of a file before or after a change. */
 export const FileContent = z.object({
   bytes: z.int().nonnegative(),
-  /** Judged by its first bytes; only of an image that browsers show and that runs no script. */
-  mediaType: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']).nullable(),
-  /** Of an image of at most 8 MiB. */
+  /**
+   * Judged by its first bytes, whatever the file is called; null if it is none of these images. An SVG may hold scripts and
+   * links: show it in an `<img>` from a `data:` URL only, where it runs and loads nothing.
+   */
+  mediaType: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/svg+xml']).nullable(),
+  /** Of an image of at most 8 MiB, or a drawing (SVG) of at most 1 MiB. */
   dataBase64: z.string().nullable(),
 });
 export type FileContent = z.infer<typeof FileContent>;

@@ -19,7 +19,7 @@ const oneComment = z.object({ comment: ReviewComment });
 
 /** The commands of a review: comments on the changes, and what was viewed of them. */
 export const reviewCommands = {
-  /** Returns the contents of a binary file before and after; null where it does not exist. */
+  /** Returns the contents of a file before and after, if it is an image; null where it does not exist. */
   get_diff_content: {
     time: 'slow',
     input: ContentQuery.extend(onStage),

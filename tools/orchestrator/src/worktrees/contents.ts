@@ -10,6 +10,10 @@ import { treeChanges, versionOf } from './tree-changes.ts';
 
 /** A larger image is not shown. */
 const LARGEST_IMAGE = 8 * 1024 * 1024;
+/** A larger drawing is text only: the browser would be busy with it for too long. */
+const LARGEST_DRAWING = 1024 * 1024;
+/** The first element of a drawing begins within so many bytes. */
+const DRAWING_HEAD = 64 * 1024;
 /** In a larger file, no lines are looked up. */
 const LARGEST_TEXT = 20 * 1024 * 1024;
 
@@ -90,12 +94,35 @@ async function describe(plain: ObjectsOnlyGit, id: string | null): Promise<FileC
   return { bytes, mediaType, dataBase64: mediaType === null ? null : (content?.toString('base64') ?? null) };
 }
 
-/** The kinds of images that run nothing, by their first bytes. The name of a file says nothing of what is in it. */
+/** The kind of an image, by its first bytes. The name of a file says nothing of what is in it. */
 function imageTypeOf(content: Buffer): FileContent['mediaType'] {
   const ascii = (from: number, to: number) => content.subarray(from, to).toString('latin1');
   if (ascii(0, 8) === '\x89PNG\r\n\x1a\n') return 'image/png';
   if (ascii(0, 3) === '\xff\xd8\xff') return 'image/jpeg';
   if (ascii(0, 6) === 'GIF87a' || ascii(0, 6) === 'GIF89a') return 'image/gif';
   if (ascii(0, 4) === 'RIFF' && ascii(8, 12) === 'WEBP') return 'image/webp';
-  return null;
+  return isDrawing(content) ? 'image/svg+xml' : null;
+}
+
+/** What may stand before the first element: instructions, comments, the document's type. */
+const PROLOG = [
+  ['<?', '?>'],
+  ['<!--', '-->'],
+  ['<!', '>'],
+] as const;
+
+/** Whether a text is an SVG. One that declares entities is none: a few lines of them can grow to gigabytes. */
+function isDrawing(content: Buffer): boolean {
+  if (content.length > LARGEST_DRAWING) return false;
+  let rest = content
+    .toString('utf8', 0, DRAWING_HEAD)
+    .replace(/^\uFEFF/, '')
+    .trimStart();
+  for (;;) {
+    const close = PROLOG.find(([open]) => rest.startsWith(open))?.[1];
+    if (close === undefined) return /^<(?:[\w-]+:)?svg[\s/>]/.test(rest);
+    const at = rest.indexOf(close);
+    if (at === -1) return false;
+    rest = rest.slice(at + close.length).trimStart();
+  }
 }

@@ -82,8 +82,31 @@ it('returns the sizes of binary files, and the pixels of what is an image by its
     before: null,
     after: { bytes: PIXEL.length, mediaType: 'image/png', dataBase64: PIXEL.toString('base64') },
   });
-  expect((await content('fake.png')).after).toEqual({ bytes: 24, mediaType: null, dataBase64: null });
+  // Its name says nothing of what it is.
+  expect((await content('fake.png')).after?.mediaType).toBe('image/svg+xml');
   expect((await content('data.bin')).after).toEqual({ bytes: 5, mediaType: null, dataBase64: null });
   expect(await content('none')).toEqual({ before: null, after: null });
   await commit('other.txt', '');
+});
+
+it('tells a drawing by its first element, and leaves out what could keep a browser busy', async () => {
+  const { file, diff, worktrees, worktree } = await setUp();
+  const drawings = {
+    'plain.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
+    'full.svg': '\ufeff<?xml version="1.0"?>\n<!-- a > b -->\n<!DOCTYPE svg>\n<svg:svg\n>',
+  };
+  const others = {
+    'entities.svg': '<!DOCTYPE svg [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><svg>&b;</svg>',
+    'page.svg': '<html><svg/></html>',
+    'name.svg': '<svgs/>',
+    'words.svg': 'see <svg>',
+    'comment.svg': '<!-- <svg>',
+    'large.svg': `<svg>${' '.repeat(1024 * 1024)}</svg>`,
+  };
+  for (const [name, text] of Object.entries({ ...drawings, ...others })) await writeFile(file(name), text);
+  const { base, tree } = await diff();
+  const typeOf = async (path: string) =>
+    (await worktrees.withContents(worktree, (of) => of.beforeAndAfter(base, tree, path))).after?.mediaType;
+  for (const name of Object.keys(drawings)) expect([name, await typeOf(name)]).toEqual([name, 'image/svg+xml']);
+  for (const name of Object.keys(others)) expect([name, await typeOf(name)]).toEqual([name, null]);
 });

@@ -1,31 +1,156 @@
-import { screen } from '@testing-library/react';
+import { fireEvent, screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
-import { openPage } from '../test/open-page.tsx';
-import { at, board, session, stage } from '../test/samples.ts';
+import { fileDiff, openChanges, stageDiff } from '../test/open-changes.ts';
+import { problem } from '../test/page-server.ts';
+import { at, session } from '../test/samples.ts';
 
-const [base, head, tree] = ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(40)];
-const worktree = { path: '/w/STAGE-1', branch: 'callboard/STAGE-1', base };
+const commit = (letter: string, subject: string) => ({ id: letter.repeat(40), subject, author: 'Ada', at: at(0) });
+const base64 = (text: string) => btoa(text);
 
 it('reads the changes again when the session takes a step, and when a person comes back to them', async () => {
-  const own = stage('STAGE-1', { title: 'Login form', worktree });
-  const working = session('STAGE-1', { state: 'busy' });
-  const { user, server } = openPage(
-    '/stages/STAGE-1?tab=changes',
-    board({ stages: [{ stage: own, session: working }] }),
-  );
-  const diff = { base, head, tree, branch: worktree.branch, files: [], unread: [], commits: [], since: null };
-  server.answer({ get_diff: () => ({ diff }) });
-  const reads = () => server.received.filter(({ command }) => command === 'get_diff').length;
-  await screen.findByRole('region', { name: 'Changes' });
+  const { user, server, sent } = await openChanges(stageDiff([]));
+  const reads = () => sent('get_diff').length;
   await expect.poll(reads).toBe(1);
 
-  server.emit('session-updated', { ...working, costUsd: 1 }); // no step
-  server.emit('session-updated', { ...working, state: 'waiting', stateSince: at(1) });
+  const working = session('STAGE-1', { state: 'busy', stateSince: at(1) });
+  server.emit('session-updated', working);
   await expect.poll(reads).toBe(2);
-  const changes = { files: 1, additions: 2, deletions: 0 };
-  server.emit('session-updated', { ...working, state: 'waiting', stateSince: at(1), changes });
+  server.emit('session-updated', { ...working, costUsd: 1 }); // no step
+  server.emit('session-updated', { ...working, state: 'waiting', stateSince: at(2) });
   await expect.poll(reads).toBe(3);
+  const changes = { files: 1, additions: 2, deletions: 0 };
+  server.emit('session-updated', { ...working, state: 'waiting', stateSince: at(2), changes });
+  await expect.poll(reads).toBe(4);
 
   await user.click(screen.getByRole('link', { name: /Changes/ }));
-  await expect.poll(reads).toBe(4);
+  await expect.poll(reads).toBe(5);
+});
+
+it('shows all changes, those of the last turn or of one commit, and says which', async () => {
+  const commits = [commit('e', 'Mend the form'), commit('f', 'Write the form')];
+  const all = stageDiff([fileDiff('a.ts'), fileDiff('b.ts')], { commits });
+  const { user, server, changes, sent } = await openChanges(all);
+  server.answer({
+    get_diff: ({ path, range }) => {
+      if (path !== undefined)
+        return { diff: { ...all, files: [fileDiff(path, { patch: '@@ -1 +1,2 @@\n same\n+x\n' })] } };
+      if (range === undefined) return { diff: all };
+      const part = { base: 'd'.repeat(40), commits: [], files: [fileDiff(range === 'turn' ? 'b.ts' : 'a.ts')] };
+      return { diff: { ...all, ...part, since: range === 'turn' ? at(5) : null } };
+    },
+  });
+  const names = () => changes.getAllByRole('heading', { level: 2 }).map((head) => head.textContent);
+  const choice = await changes.findByRole('combobox', { name: 'Which changes' });
+  expect(
+    within(choice)
+      .getAllByRole('option')
+      .map((option) => option.textContent),
+  ).toEqual([...['All changes', 'Last turn', 'eeeeeee Mend the form', 'fffffff Write the form']]);
+  changes.getByText(/compared with/);
+  expect(names()).toHaveLength(2);
+
+  await user.selectOptions(choice, 'Last turn');
+  await changes.findByText(/^since the turn before ended/);
+  expect(names()).toEqual([expect.stringContaining('b.ts')]);
+  // The patch comes from the same two moments as the list.
+  await expect
+    .poll(() => sent('get_diff'))
+    .toContainEqual(expect.objectContaining({ path: 'b.ts', base: 'd'.repeat(40) }));
+
+  await user.selectOptions(choice, 'fffffff Write the form');
+  await changes.findByText('in commit fffffff');
+  expect(names()).toEqual([expect.stringContaining('a.ts')]);
+  expect(sent('get_diff')).toContainEqual({ stageId: 'STAGE-1', range: 'f'.repeat(40) });
+
+  await user.selectOptions(choice, 'All changes');
+  await changes.findByText(/compared with/);
+  expect(names()).toHaveLength(2);
+});
+
+it('says why a range cannot be shown, and leads back to all changes', async () => {
+  const { user, server, changes } = await openChanges(stageDiff([fileDiff('a.ts')]), { 'a.ts': '@@ -1 +1 @@\n+x\n' });
+  const choice = await changes.findByRole('combobox', { name: 'Which changes' });
+  server.answer({ get_diff: () => problem('head_moved', 'Git has forgotten what the last turn began with.') });
+  await user.selectOptions(choice, 'Last turn');
+  await changes.findByText(/Git has forgotten/);
+  server.answer({ get_diff: () => ({ diff: stageDiff([fileDiff('c.ts')]) }) });
+  await user.click(changes.getByRole('button', { name: 'Show all changes' }));
+  await changes.findByText(/compared with/);
+});
+
+it('shows the whole file around its changes on demand', async () => {
+  const files = [fileDiff('a.ts'), fileDiff('new.ts', { status: 'added', oldMode: null })];
+  const { user, server, changes, sent } = await openChanges(stageDiff(files));
+  server.answer({
+    get_diff: ({ path, context }) => {
+      if (path === undefined) return { diff: stageDiff(files) };
+      const patch =
+        context === 'whole' ? '@@ -1,2 +1,3 @@\n far away\n near\n+added\n' : '@@ -2 +2,2 @@\n near\n+added\n';
+      return { diff: stageDiff([fileDiff(path, { patch })]) };
+    },
+  });
+  await changes.findAllByText('added', { selector: 'span' });
+  // A new file is whole as it is.
+  expect(changes.queryByRole('button', { name: 'Whole file new.ts' })).toBeNull();
+  await user.click(changes.getByRole('button', { name: 'Whole file a.ts' }));
+  await changes.findByText('far away');
+  expect(sent('get_diff').filter((input) => 'context' in Object(input))).toMatchObject([
+    { path: 'a.ts', context: 'whole' },
+  ]);
+  await user.click(changes.getByRole('button', { name: 'Whole file a.ts' }));
+  await expect.poll(() => changes.queryByText('far away')).toBeNull();
+});
+
+it('shows images before and after, and of other binary files only how large they are', async () => {
+  const binary = { isBinary: true, additions: 0 };
+  const files = [fileDiff('data.bin', { ...binary, status: 'added', oldMode: null }), fileDiff('logo.png', binary)];
+  const { server, changes, sent } = await openChanges(stageDiff(files));
+  const image = (bytes: number, text: string) => ({ bytes, mediaType: 'image/png' as const, dataBase64: base64(text) });
+  server.answer({
+    get_diff_content: ({ path }) =>
+      path === 'logo.png'
+        ? { before: image(70, 'old'), after: image(2048, 'new') }
+        : { before: null, after: { bytes: 5, mediaType: null, dataBase64: null } },
+  });
+  const before = await changes.findByRole('img', { name: 'Before: logo.png' });
+  expect(before.getAttribute('src')).toBe(`data:image/png;base64,${base64('old')}`);
+  const after = changes.getByRole('img', { name: 'After: logo.png' });
+  expect(after.getAttribute('src')).toBe(`data:image/png;base64,${base64('new')}`);
+  expect(changes.getAllByRole('figure').map((figure) => figure.textContent)).toEqual([
+    'Added 5 B',
+    'Before 70 B',
+    'After 2.0 kB',
+  ]);
+  expect(changes.getAllByText('A binary file: its content is not shown.')).toHaveLength(1);
+  const { base, tree } = stageDiff([]);
+  expect(sent('get_diff_content')).toContainEqual({ stageId: 'STAGE-1', path: 'logo.png', base, tree });
+});
+
+it('shows a drawing as an image, never as markup, and as text on one press', async () => {
+  const markup = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
+  const patches = { 'icon.svg': `@@ -1 +1 @@\n-<svg/>\n+${markup}\n`, 'broken.svg': '@@ -0,0 +1 @@\n+nothing\n' };
+  const files = [fileDiff('broken.svg', { status: 'added', oldMode: null }), fileDiff('icon.svg', { deletions: 1 })];
+  const { user, server, changes } = await openChanges(stageDiff(files), patches);
+  const svg = (text: string) => ({ bytes: text.length, mediaType: 'image/svg+xml' as const, dataBase64: base64(text) });
+  server.answer({
+    get_diff_content: ({ path }) =>
+      path === 'icon.svg'
+        ? { before: svg('<svg/>'), after: svg(markup) }
+        : { before: null, after: { bytes: 8, mediaType: null, dataBase64: null } },
+  });
+  const after = await changes.findByRole('img', { name: 'After: icon.svg' });
+  expect(after.tagName).toBe('IMG');
+  expect(after.getAttribute('src')).toBe(`data:image/svg+xml;base64,${base64(markup)}`);
+  expect(document.querySelector('script')).toBeNull();
+  expect(changes.queryByText(/alert/)).toBeNull();
+  await changes.findByText('This is no image that can be shown.');
+
+  await user.click(changes.getByRole('button', { name: 'Show icon.svg as text' }));
+  await changes.findAllByText(/alert/);
+  expect(changes.queryByRole('img', { name: 'After: icon.svg' })).toBeNull();
+  await user.click(changes.getByRole('button', { name: 'Show broken.svg as text' }));
+  await changes.findByText('nothing');
+  await user.click(changes.getByRole('button', { name: 'Show icon.svg as an image' }));
+  fireEvent.error(await changes.findByRole('img', { name: 'After: icon.svg' }));
+  await changes.findByText('The browser cannot draw this image.');
 });

@@ -47,11 +47,12 @@ globalThis.IntersectionObserver = NeverSeen;
 // A growing text box measures itself anew when a font has loaded.
 Object.defineProperty(document, 'fonts', { value: new EventTarget(), configurable: true });
 Element.prototype.scrollIntoView = () => undefined;
-// A virtual list draws only the rows that fit.
-Object.defineProperties(HTMLElement.prototype, { offsetHeight: { value: 800 }, offsetWidth: { value: 1280 } });
+// A virtual list draws only the rows that fit into its box.
+const room = { Height: { value: 800 }, Width: { value: 1280 } };
+Object.defineProperties(HTMLElement.prototype, { offsetHeight: room.Height, offsetWidth: room.Width });
+Object.defineProperties(HTMLElement.prototype, { clientHeight: room.Height, clientWidth: room.Width });
 
 // A menu hides if what it belongs to is out of sight: everything is in the middle of the page.
-Object.defineProperties(document.documentElement, { clientHeight: { value: 800 }, clientWidth: { value: 1280 } });
 Element.prototype.getBoundingClientRect = () => new DOMRect(600, 400, 80, 20);
 
 // A browser stamps an event with the time since its page began to load, as `performance.now()` tells it; jsdom with the date.

@@ -3,7 +3,7 @@ import { useQueries } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Loaded } from '../model/change-rows.ts';
 import { patchLines } from '../model/patch.ts';
-import { useReviewUi, wholeKey } from '../model/review-ui.ts';
+import { fileKey, useReviewUi } from '../model/review-ui.ts';
 import { filePatchQuery } from './stage-diff.ts';
 
 const LOADING: Loaded = { state: 'loading' };
@@ -21,7 +21,7 @@ export function usePatches(stageId: StageId, diff: StageDiff) {
   const files = diff.files.filter(({ path }) => asked.has(path));
   const results = useQueries({
     queries: files.map(({ path }) => ({
-      ...filePatchQuery(stageId, diff, path, whole[wholeKey(stageId, path)]),
+      ...filePatchQuery(stageId, diff, path, whole[fileKey(stageId, path)]),
       select: withLines,
     })),
   });

@@ -19,6 +19,8 @@ import css from './stage-changes.module.css';
 interface ChangesHeadProps {
   stage: StageView;
   diff: StageDiff;
+  /** What `diff` is of; another one may have been chosen that is not read yet. */
+  range: string;
   commits: readonly BranchCommit[];
   /** How many files were viewed. */
   viewed: number;
@@ -47,7 +49,7 @@ export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAl
             · {view.viewed} of {files.length} viewed ·{' '}
           </span>
         )}
-        <RangeWords stage={stage} diff={diff} />
+        <RangeWords stage={stage} diff={diff} range={view.range} />
       </p>
       <div className={css.tools}>
         <RangeChoice stage={stage} commits={view.commits} />
@@ -103,8 +105,7 @@ export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAl
 }
 
 /** What the changes are compared with. */
-function RangeWords({ stage, diff }: { stage: StageView; diff: StageDiff }) {
-  const range = useReviewUi((ui) => ui.range[stage.id] ?? '');
+function RangeWords({ stage, diff, range }: Pick<ChangesHeadProps, 'stage' | 'diff' | 'range'>) {
   if (range === '')
     return (
       <span className={css.against}>

@@ -10,9 +10,9 @@ import type { ChangeRow } from '../model/change-rows.ts';
 import { linesWords } from '../model/comment-words.ts';
 import { numberOn } from '../model/placed-comments.ts';
 import { useReviewUi } from '../model/review-ui.ts';
-import { BinaryChange } from './binary-change.tsx';
 import { ChangedLine, ChangedPair } from './changed-line.tsx';
 import { CommentRow } from './comment-row.tsx';
+import { ContentChange } from './content-change.tsx';
 import { FileAbout, FileHead, FoldedFile } from './file-change.tsx';
 import css from './stage-changes.module.css';
 import type { ChangesListState } from './use-changes-list.ts';
@@ -113,7 +113,9 @@ function Row({ stageId, diff, row, list, writing, me }: RowProps) {
       return loaded.state === 'ready' ? (
         <>
           <FileAbout file={file} patch={loaded.patch} />
-          {loaded.patch === null && file.isBinary && <BinaryChange stageId={stageId} diff={diff} file={file} />}
+          {((loaded.patch === null && file.isBinary) || list.isImage(file)) && (
+            <ContentChange stageId={stageId} diff={diff} file={file} />
+          )}
         </>
       ) : null;
     case 'comment':

@@ -25,6 +25,8 @@ interface ChangesViewProps {
   stage: StageView;
   /** With the files in the order of the tree. */
   diff: StageDiff;
+  /** What `diff` is of: all changes if empty. */
+  range: string;
   /** The commits of the branch, newest first. */
   commits: readonly BranchCommit[];
   isPane: boolean;
@@ -34,7 +36,7 @@ interface ChangesViewProps {
 }
 
 /** The tree of the changed files beside their changes; above them in a narrow pane, and on a narrow page on demand. */
-export function ChangesView({ stage, diff, commits, isPane, isLoading, reload, end }: ChangesViewProps) {
+export function ChangesView({ stage, diff, range, commits, isPane, isLoading, reload, end }: ChangesViewProps) {
   const { ref, width } = useElementSize<HTMLDivElement>();
   const isSplit = useChangesDisplay(({ layout }) => layout === 'split') && width >= WIDE_ENOUGH.split;
   const hasRoom = width >= (isSplit ? TREE + WIDE_ENOUGH.split : WIDE_ENOUGH.tree);
@@ -59,8 +61,7 @@ export function ChangesView({ stage, diff, commits, isPane, isLoading, reload, e
     <div className={css.frame} ref={ref}>
       <ChangesHead
         stage={stage}
-        diff={diff}
-        commits={commits}
+        {...{ diff, range, commits }}
         viewed={diff.files.filter(list.isViewed).length}
         {...{ isLoading, reload, isSplit, toggleSplit, showsTree }}
         canSplit={isPane || width >= WIDE_ENOUGH.split}

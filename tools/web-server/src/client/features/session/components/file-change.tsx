@@ -1,13 +1,23 @@
 import { type FileDiff, visibleText } from '@callboard/contract';
 import { IconChevronRight } from '@tabler/icons-react';
 import { HiddenNote, Seen } from '../../../ui/seen.tsx';
-import { emptyWords, kindWords, STATUS_WORDS, statusLetter, unseenWords } from '../model/file-change-words.ts';
+import {
+  emptyWords,
+  isDrawing,
+  kindWords,
+  STATUS_WORDS,
+  statusLetter,
+  unseenWords,
+} from '../model/file-change-words.ts';
 import css from './stage-changes.module.css';
 import type { ChangesListState } from './use-changes-list.ts';
 
 interface FileHeadProps {
   file: FileDiff;
-  list: Pick<ChangesListState, 'isOpen' | 'setOpen' | 'isViewed' | 'setViewed' | 'isWhole' | 'showWhole'>;
+  list: Pick<
+    ChangesListState,
+    'isOpen' | 'setOpen' | 'isViewed' | 'setViewed' | 'isWhole' | 'showWhole' | 'isImage' | 'showText'
+  >;
   /** The copy that stays at the top while the file is in view; only for the eye and the pointer. */
   isCopy?: boolean;
 }
@@ -43,7 +53,18 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
         </button>
       </Heading>
       <Counts file={file} />
-      {isOpen && hasContext(file) && (
+      {isOpen && isDrawing(file) && (
+        <button
+          type="button"
+          className={css.whole}
+          tabIndex={isCopy ? -1 : undefined}
+          aria-label={`Show ${visibleText(file.path, 'command')} as ${list.isImage(file) ? 'text' : 'an image'}`}
+          onClick={() => list.showText(file, list.isImage(file))}
+        >
+          {list.isImage(file) ? 'As text' : 'As image'}
+        </button>
+      )}
+      {isOpen && hasContext(file) && !list.isImage(file) && (
         <button
           type="button"
           className={css.whole}

@@ -1,7 +1,7 @@
 import type { StageDiff, StageView } from '@callboard/contract';
 import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, useEffect, useMemo, useRef } from 'react';
+import { type ComponentType, useEffect, useMemo, useRef, useState } from 'react';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { rangeDiffQuery, stageDiffQuery, useReloadDiff } from '../api/stage-diff.ts';
 import { inTreeOrder } from '../model/change-tree.ts';
@@ -33,7 +33,9 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
   }, [linked, stage.id]);
   const reload = useReloadDiff(stage.id);
   useReloadAtSteps(stage, reload);
-  const diff = useMemo(() => data && { ...data, files: inTreeOrder(data.files) }, [data]);
+  const shown = useShown(range, data);
+  const kept = data !== undefined || error === null ? shown : null;
+  const diff = useMemo(() => kept && { ...kept.diff, files: inTreeOrder(kept.diff.files) }, [kept]);
   return (
     <section className={css.changes} aria-label="Changes">
       {stage.worktree === null && <p className={css.empty}>Nothing has changed: the stage was never started.</p>}
@@ -46,15 +48,16 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
           Show all changes
         </Button>
       )}
-      {diff === undefined && isFetching && (
+      {diff === null && isFetching && (
         <p className={css.empty}>
           <Loader size="sm" color="gray" role="img" aria-label="Reading the changes" />
         </p>
       )}
-      {diff !== undefined && (
+      {diff !== null && (
         <ChangesView
           stage={stage}
           diff={diff}
+          range={kept?.range ?? range}
           commits={all.data?.commits ?? []}
           isPane={isPane}
           isLoading={isFetching}
@@ -65,6 +68,20 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
       )}
     </section>
   );
+}
+
+interface Shown {
+  range: string;
+  diff: StageDiff;
+}
+
+/** What was read last, with the range it is of. It stays until another range is read, so that the choice keeps the focus. */
+function useShown(range: string, data: StageDiff | undefined): Shown | null {
+  const [shown, setShown] = useState<Shown | null>(null);
+  if (data === undefined || (shown?.diff === data && shown.range === range)) return shown;
+  const now = { range, diff: data };
+  setShown(now);
+  return now;
 }
 
 /** Reloads the changes whenever the session begins to work, waits for a person, or ends a turn: it may have edited files until then. */

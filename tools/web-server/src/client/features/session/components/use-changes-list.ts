@@ -5,9 +5,10 @@ import type { useWriting } from '../api/comments.ts';
 import { usePatches } from '../api/use-patches.ts';
 import { useViewed } from '../api/use-viewed.ts';
 import { type ChangeRow, changeRows } from '../model/change-rows.ts';
+import { isDrawing } from '../model/file-change-words.ts';
 import type { PatchLine } from '../model/patch.ts';
 import { placeComments } from '../model/placed-comments.ts';
-import { useReviewUi, type Writing, wholeKey } from '../model/review-ui.ts';
+import { fileKey, useReviewUi, type Writing } from '../model/review-ui.ts';
 import { useSessionUi } from '../model/session-ui.ts';
 import { useCommentJumps } from './use-comment-jumps.ts';
 import { useLineHand } from './use-line-hand.ts';
@@ -109,8 +110,10 @@ export function useChangesList(input: ChangesListInput) {
   return {
     ...{ box, rows, virtualizer, top, current, loadedOf, isOpen, setOpen, isViewed, setViewed, goTo, comments, hand },
     ...{ target: jumps.target, goToComment: jumps.goTo },
-    isWhole: ({ path }: FileDiff) => whole[wholeKey(stageId, path)] ?? false,
+    isWhole: ({ path }: FileDiff) => whole[fileKey(stageId, path)] ?? false,
     showWhole: ({ path }: FileDiff, isWhole: boolean) => useReviewUi.getState().showWhole(stageId, path, isWhole),
+    isImage: folding.isImage,
+    showText: ({ path }: FileDiff, isText: boolean) => useReviewUi.getState().showText(stageId, path, isText),
     /** The reader moves on their own. */
     letGo: () => chosen !== null && setChosen(null),
     /** From the file at the top to one after or before it; a file whose head is not at the top goes to its head first. */
@@ -132,15 +135,17 @@ export function useChangesList(input: ChangesListInput) {
 
 type Folding = ReturnType<typeof useFolding>;
 
-/** Which files are open. A file that was viewed is folded, and so is one that nobody reads from top to bottom. */
+/** Which files are open, and which as an image. A file that was viewed is folded, and so is one that nobody reads from top to bottom. */
 function useFolding(stageId: StageId) {
   const opened = useSessionUi((ui) => ui.opened);
+  const asText = useReviewUi((ui) => ui.asText);
   const { isViewed, setViewed } = useViewed(stageId);
   const keyOf = (file: FileDiff) => `file:${stageId}:${file.path}`;
   const isLong = (file: FileDiff) => file.isGenerated || file.additions + file.deletions > LONG;
   const setOpen = (file: FileDiff, open: boolean) => useSessionUi.getState().setOpen(keyOf(file), open);
   return {
     isViewed,
+    isImage: (file: FileDiff) => isDrawing(file) && asText[fileKey(stageId, file.path)] !== true,
     isOpen: (file: FileDiff) => opened[keyOf(file)] ?? !(isLong(file) || isViewed(file)),
     isSetAside: (file: FileDiff) => opened[keyOf(file)] === undefined && isLong(file) && !isViewed(file),
     setOpen,

@@ -26,6 +26,8 @@ interface RowsInput {
   isSplit: boolean;
   /** Whether the file is folded for what it is, and says so. */
   isSetAside?: (file: FileDiff) => boolean;
+  /** Whether the file is shown as an image; its lines are left out then. */
+  isImage?: (file: FileDiff) => boolean;
   /** The comments of a file whose lines are known. */
   commentsOf?: (file: FileDiff, lines: readonly PatchLine[]) => Placed<CommentOfRow>;
 }
@@ -57,10 +59,11 @@ export function changeRows(input: RowsInput): ChangeRow[] {
 }
 
 /** Adds what is known of a file: what is to be said about it, its lines, and the comments below them. */
-function addLines(rows: ChangeRow[], input: RowsInput, at: number, lines: readonly PatchLine[]): void {
-  const { files, isSplit, commentsOf } = input;
+function addLines(rows: ChangeRow[], input: RowsInput, at: number, patch: readonly PatchLine[]): void {
+  const { files, isSplit, isImage, commentsOf } = input;
   const file = files[at];
   if (file === undefined) return;
+  const lines = isImage?.(file) ? [] : patch;
   const comments = commentsOf?.(file, lines) ?? NO_COMMENTS;
   const hasTwoSides = isSplit && (file.status === 'modified' || file.status === 'renamed');
   const addComments = (place: number | null, isAside: boolean) => {

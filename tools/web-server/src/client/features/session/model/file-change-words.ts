@@ -35,10 +35,13 @@ export function unseenWords({ oldMode, newMode, isBinary }: FileDiff, patch: str
   return isBinary ? 'Git takes this text for binary, since it has NUL characters in it.' : null;
 }
 
-/** Why there is nothing to show; null if there is something. */
+/** Whether a file of text is a drawing, by its name: it is shown as an image, or as text. */
+export const isDrawing = ({ path, oldMode, newMode, isBinary }: FileDiff): boolean =>
+  !isBinary && /\.svg"?$/i.test(path) && [oldMode, newMode].every((mode) => mode === null || mode.startsWith('100'));
+
+/** Why there are no lines to show; null if there are some, or if the content is shown as a whole. */
 export function emptyWords({ status, isBinary }: FileDiff, patch: string | null): string | null {
-  if (patch === null)
-    return isBinary ? 'A binary file: its content is not shown.' : 'This change is too long to be shown here.';
+  if (patch === null) return isBinary ? null : 'This change is too long to be shown here.';
   if (patch !== '') return null;
   return status === 'added' || status === 'deleted' ? 'An empty file.' : 'Its content is unchanged.';
 }

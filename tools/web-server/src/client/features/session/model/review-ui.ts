@@ -26,6 +26,8 @@ interface ReviewUi {
   hand: Readonly<Record<string, PickedLines>>;
   /** Files that are shown whole, by stage and path. */
   whole: Readonly<Record<string, boolean>>;
+  /** Drawings (SVG) that are shown as text, by stage and path. */
+  asText: Readonly<Record<string, boolean>>;
   /** Which of the changes are shown: all of them if missing. */
   range: Readonly<Record<string, string>>;
   write(stageId: string, writing: Writing | null): void;
@@ -33,6 +35,7 @@ interface ReviewUi {
   ask(stageId: string, isAsked: boolean): void;
   take(stageId: string, lines: PickedLines | null): void;
   showWhole(stageId: string, path: string, isWhole: boolean): void;
+  showText(stageId: string, path: string, isText: boolean): void;
   setRange(stageId: string, range: string): void;
 }
 
@@ -46,6 +49,7 @@ export const useReviewUi = create<ReviewUi>((set) => ({
   writing: {},
   hand: {},
   whole: {},
+  asText: {},
   range: {},
   write: (stageId, writing) =>
     set((all) => ({
@@ -64,11 +68,13 @@ export const useReviewUi = create<ReviewUi>((set) => ({
   take: (stageId, lines) =>
     set(({ hand }) => ({ hand: lines === null ? without(hand, stageId) : { ...hand, [stageId]: lines } })),
   showWhole: (stageId, path, isWhole) =>
-    set(({ whole }) => ({ whole: { ...whole, [wholeKey(stageId, path)]: isWhole } })),
+    set(({ whole }) => ({ whole: { ...whole, [fileKey(stageId, path)]: isWhole } })),
+  showText: (stageId, path, isText) =>
+    set(({ asText }) => ({ asText: { ...asText, [fileKey(stageId, path)]: isText } })),
   setRange: (stageId, range) => set((all) => ({ range: { ...all.range, [stageId]: range } })),
 }));
 
-export const wholeKey = (stageId: string, path: string): string => `${stageId}\0${path}`;
+export const fileKey = (stageId: string, path: string): string => `${stageId}\0${path}`;
 
 /** The lines between two, in the order of the file; those of the first one's side. */
 export function linesBetween(from: PickedLines, line: number): PickedLines {
