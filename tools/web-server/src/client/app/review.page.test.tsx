@@ -1,6 +1,6 @@
 import { MessageId, type ReviewComment, SideRun, StageId } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
-import { cleanup, screen, within } from '@testing-library/react';
+import { cleanup, fireEvent, within } from '@testing-library/react';
 import { afterEach, expect, it } from 'vitest';
 import { fileDiff, openChanges, reviewComment, stageDiff } from '../test/open-changes.ts';
 import { at } from '../test/samples.ts';
@@ -151,8 +151,8 @@ it('comments on a line, on a range and on the former version', async () => {
   await user.type(list.getByRole('textbox', { name: 'Comment on lines 2 to 4' }), 'Too many');
   await user.click(list.getByRole('button', { name: 'Add comment' }));
   await list.findByText('Too many');
-  await user.click(list.getByRole('button', { name: 'Comment on line 1 of the former version' }));
-  await user.type(list.getByRole('textbox', { name: 'Comment on line 1, before' }), 'Keep it');
+  await user.click(list.getByRole('button', { name: 'Comment on line 2 of the former version' }));
+  await user.type(list.getByRole('textbox', { name: 'Comment on line 2, before' }), 'Keep it');
   await user.click(list.getByRole('button', { name: 'Add comment' }));
   await list.findByText('Keep it');
   const { base, tree } = stageDiff([]);
@@ -160,25 +160,25 @@ it('comments on a line, on a range and on the former version', async () => {
   expect(sent('add_comment')).toMatchObject([
     { ...added, side: 'new', line: 2, endLine: 2, text: 'Why two?' },
     { ...added, side: 'new', line: 2, endLine: 4, text: 'Too many' },
-    { ...added, side: 'old', line: 1, endLine: 1, text: 'Keep it' },
+    { ...added, side: 'old', line: 2, endLine: 2, text: 'Keep it' },
   ]);
   // Each stands below its last line.
   const rows = list.getAllByText(/^(zero|one|two|three|four|rest|Why two\?|Too many|Keep it)$/);
   expect(rows.map((row) => row.textContent)).toEqual([
-    ...['zero', 'Keep it', 'one', 'two', 'Why two?', 'three', 'four', 'Too many', 'rest'],
+    ...['zero', 'one', 'two', 'Why two?', 'three', 'four', 'Too many', 'rest', 'Keep it'],
   ]);
 });
 
-it('keeps what is being written as a draft when the page is left at once, and shows it when it is opened again', async () => {
+it('keeps what is being written as a draft when the page is closed at once, and shows it when it is opened again', async () => {
   const { user, list, sent, stored } = await showComments();
   await user.click(list.getByRole('button', { name: 'Comment on line 3' }));
-  await user.type(list.getByRole('textbox'), 'Half a thou');
-  await user.click(screen.getByRole('link', { name: /^Sessions/ }));
-  await expect.poll(() => sent('add_comment')).toMatchObject([{ line: 3, text: 'Half a thou' }]);
+  fireEvent.change(list.getByRole('textbox'), { target: { value: 'Half a thought' } });
+  fireEvent(window, new Event('pagehide'));
   cleanup();
+  await expect.poll(() => sent('add_comment')).toMatchObject([{ line: 3, text: 'Half a thought' }]);
   const again = await showComments(stored());
   await again.list.findByRole('article', { name: /on line 3: Draft$/ });
-  again.list.getByText('Half a thou');
+  again.list.getByText('Half a thought');
 });
 
 it('edits a draft, asks before a text is lost, and removes a draft', async () => {
