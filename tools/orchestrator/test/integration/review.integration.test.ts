@@ -168,3 +168,43 @@ it('asks Claude for a review and a text beside the conversation, changes nothing
   expect(heard).toContain('a.txt, line 2 (from your own review)');
   expect(heard).not.toContain('strict colleague');
 });
+
+it('reviews as a phase: what it finds waits for a person, goes to Claude, and the pipeline goes on', async () => {
+  const { client, model, startStage } = await createKit();
+  const phases = [
+    { name: 'Build', prompt: said('Built.'), gate: 'human' },
+    { name: 'Look', kind: 'review', prompt: 'Look at the names above all.', gate: 'none' },
+    { name: 'Finish', prompt: `${said('Finished.')} The verdict was: {{previous.result}}`, gate: 'none' },
+  ];
+  const stageId = await startStage('The task.', { pipeline: phases });
+  await client.event('session-updated', ({ phaseIndex, atGate }) => phaseIndex === 0 && atGate);
+  const column = async () => (await client.command('get_stage', { stageId })).stage.column;
+  const { stage } = await client.command('get_stage', { stageId });
+  const finding = { path: 'a.txt', line: 1, side: 'new', severity: 'low', text: `Call it two. ${said('Renamed.')}` };
+  const steps = [
+    { text: 'No form.' },
+    { tools: [{ name: 'StructuredOutput', input: { summary: 'One name.', findings: [finding] } }] },
+  ];
+  await writeFile(join(stage.worktree?.path ?? '', 'a.txt'), `one\n${prompt({ steps })}\n`);
+  const own = (await client.command('get_session', { stageId })).session;
+
+  await client.command('advance_stage', { stageId });
+  const waiting = await client.event('session-updated', ({ phaseIndex, atGate }) => phaseIndex === 1 && atGate);
+  expect(waiting).toMatchObject({ sessionId: own.sessionId, review: { state: 'done', findings: 1 } });
+  expect(await column()).toBe('needs-you');
+  const asked = model.requests.map(({ messages }) => JSON.stringify(messages));
+  expect(asked.some((text) => text.includes('names above all') && text.includes('strict colleague'))).toBe(true);
+  const { runs } = await client.command('get_side_runs', { stageId });
+  expect(runs).toMatchObject([{ state: 'done', phaseIndex: 1, by: null, summary: 'One name.' }]);
+  expect(waiting.costUsd).toBeCloseTo(own.costUsd + (runs[0]?.costUsd ?? 0));
+
+  const { comments } = await client.command('get_comments', { stageId });
+  await client.command('send_comments', { stageId, ids: comments.map(({ id }) => id) });
+  await client.event('session-updated', ({ phaseIndex, state }) => phaseIndex === 2 && state === 'idle');
+  expect(await column()).toBe('review');
+  const entries = await client.transcript(stageId);
+  const texts = entries.flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
+  expect(texts).toEqual(['Built.', 'Renamed.', 'Finished.']);
+  const told = entries.flatMap((entry) => (entry.kind === 'user' ? entry.text : []));
+  expect(told.at(-1)).toContain('The verdict was: One name.');
+});
