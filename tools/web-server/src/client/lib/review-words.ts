@@ -31,3 +31,11 @@ export function reviewProblem(state: SideRun['state']): string | null {
 /** What a person is to look at: "Review: 3 findings", "Review failed". */
 export const reviewWords = ({ state, findings }: Pick<StageReview, 'state' | 'findings'>): string =>
   reviewProblem(state) ?? (findings === 0 ? 'Review found nothing' : `Review: ${count(findings, 'finding')}`);
+
+/** How the review after the last phase ended; null if there was none, or if Claude has worked since. */
+export function lastReview({ session }: Pick<StageView, 'session'>): StageReview | null {
+  const review = session?.review ?? null;
+  if (review === null || review.state === 'waiting' || review.state === 'running') return null;
+  const worked = session?.lastTurn?.at;
+  return worked === undefined || worked <= review.since ? review : null;
+}

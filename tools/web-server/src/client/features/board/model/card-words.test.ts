@@ -95,3 +95,20 @@ it('says that a session is silent', () => {
   const stalledSince = '2026-01-01T10:00:00.000Z';
   expect(words(one({}, { state: 'busy', stalledSince }))).toMatchObject({ tone: 'needs' });
 });
+
+it('tells how Claude’s review after the last phase ended, until Claude has worked again', () => {
+  const ended = (state: string, findings = 0, at = AT) => {
+    const review = {
+      runId: '0198f3a2-7c1b-4d1e-9a53-5b8f0c2d4e61',
+      state,
+      findings,
+      since: '2026-01-01T10:05:00.000Z',
+    };
+    return words(one({}, { state: 'idle', lastTurn: { outcome: 'succeeded', message: '', at }, review }));
+  };
+  expect(ended('failed')).toMatchObject({ text: 'Review failed', tone: 'fail' });
+  expect(ended('interrupted')).toMatchObject({ text: 'Review ended by a restart', tone: 'fail' });
+  expect(ended('done', 2)).toMatchObject({ text: 'Review: 2 findings', tone: 'plain' });
+  expect(ended('done')).toMatchObject({ text: 'Review found nothing', tone: 'plain' });
+  expect(ended('done', 2, '2026-01-01T10:06:00.000Z').text).toBe('');
+});

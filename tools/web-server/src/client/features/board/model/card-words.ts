@@ -1,6 +1,7 @@
 import type { PendingRequest, RequestKind, StageView } from '@callboard/contract';
 import { checkResult } from '../../../lib/check-words.ts';
 import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
+import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
 import { inTerminalWords } from '../../../lib/terminal-words.ts';
 import { askLine } from '../../interaction/words/request-words.ts';
 
@@ -39,7 +40,7 @@ export function cardWords(facts: CardFacts): CardWords {
     case 'needs-you':
       return needsYouWords(stage, facts.pending, facts.unsettled);
     case 'review':
-      return reviewWords(stage);
+      return finishedWords(stage);
     case 'done':
       return stage.merged === null
         ? { text: 'not merged', tone: 'plain' }
@@ -113,12 +114,13 @@ function runningWords(stage: StageView): Pick<CardWords, 'text'> {
   }
 }
 
-/** What a finished stage has changed. */
-function reviewWords(stage: StageView): CardWords {
-  const checks = checkResult(stage);
+/** What a finished stage has changed, and what its checks and Claude's review say. */
+function finishedWords(stage: StageView): CardWords {
+  const review = lastReview(stage);
+  const hasNoResult = review !== null && reviewProblem(review.state) !== null;
   const isEmpty = stage.session?.changes?.files === 0;
-  const text = [isEmpty ? 'No changes' : '', checks].filter((words) => words !== '').join(', ');
-  return { text, tone: 'plain' };
+  const parts = [isEmpty ? 'No changes' : '', checkResult(stage), review === null ? '' : reviewWords(review)];
+  return { text: parts.filter((words) => words !== '').join(', '), tone: hasNoResult ? 'fail' : 'plain' };
 }
 
 /** The phases of a started stage: "Build, phase 2 of 3". */
