@@ -12,7 +12,7 @@ import { at, board, session, stage } from './samples.ts';
 const [base, head, tree] = ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(40)];
 
 /** The versions of each sample file, before and after. */
-export const VERSIONS = { old: '1'.repeat(16), new: '2'.repeat(16) };
+const VERSIONS = { old: '1'.repeat(16), new: '2'.repeat(16) };
 
 export const fileDiff = (path: string, change: Partial<FileDiff> = {}): FileDiff => ({
   ...{ path, oldPath: null, status: 'modified', oldMode: '100644', newMode: '100644', additions: 1, deletions: 0 },
