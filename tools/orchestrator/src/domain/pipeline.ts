@@ -114,11 +114,7 @@ export async function passGate(tx: Tx, change: SessionChange, stage: Stage): Pro
   if (finished.gate === 'human' || record.openDenial !== null) {
     change.record = { ...record, atGate: true };
     const denied = record.openDenial === null ? '' : ', but Claude Code denied its last tool call';
-    notePhase(
-      tx,
-      change,
-      `The phase "${finished.name}" is finished${denied}. "${next.name}" begins when you start it.`,
-    );
+    notePhase(tx, change, `Phase "${finished.name}" is finished${denied}. "${next.name}" begins when you start it.`);
   } else {
     await beginPhase(tx, change, { stage, phase: next });
   }
@@ -160,7 +156,7 @@ export async function beginPhase(
     ...{ phaseIndex: index, atGate: false, check: null, review: null, turnToFollow: false },
     mode: launchId === null ? wished : mode,
   };
-  notePhase(tx, change, `The phase "${phase.name}" begins.`);
+  notePhase(tx, change, `Phase "${phase.name}" started.`);
   if (isReview(phase)) {
     await addPhaseRun(tx, stage, { index, phase, prompt });
     await dueSideRun(tx, change, { kind: 'review', by: null, isOfPhase: true });

@@ -105,7 +105,7 @@ it('finishes a new stage as its pipeline says, unless a person chooses otherwise
   expect(ours).toHaveProperty('disabled', true);
   await user.selectOptions(pipeline, 'Merged');
   expect(end.value).toBe('merge');
-  dialog.getByText(/^At the end: Merges automatically, as the pipeline “Merged” says\. A stage decides for itself/);
+  dialog.getByText(/^At the end: Merges automatically, as the pipeline “Merged” says\. The stage decides first/);
   await user.selectOptions(dialog.getByRole('combobox', { name: 'When phase 1 is finished' }), 'human');
   dialog.getByText(/^At the end: You finish it, because the last phase ends with you\./);
   await user.selectOptions(end, 'pull-request');

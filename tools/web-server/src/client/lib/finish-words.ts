@@ -13,8 +13,7 @@ export const FINISH_OPTIONS = (['none', 'merge', 'pull-request'] as const).map((
 }));
 
 /** Who decides how a stage is finished, in the order in which they are asked. */
-export const FINISH_ORDER =
-  'A stage decides for itself; one that does not follows its pipeline, then callboard.yaml, then the settings of the project.';
+export const FINISH_ORDER = 'The stage decides first, then its pipeline, callboard.yaml, and the project’s settings.';
 
 /** Whether people agreed to everything that `callboard.yaml` would run. */
 export const isFileAgreed = ({ trust }: Pick<Project, 'trust'>): boolean =>

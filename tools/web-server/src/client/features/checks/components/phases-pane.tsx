@@ -12,7 +12,7 @@ import { phasesQuery } from '../api/check-queries.ts';
 import css from './checks.module.css';
 
 const ICONS = { done: IconCircleCheck, current: IconPlayerPlay, 'to come': IconCircle };
-const WORDS: Record<PhaseState, string> = { done: 'finished', current: 'the current one', 'to come': 'to come' };
+const WORDS: Record<PhaseState, string> = { done: 'finished', current: 'current', 'to come': 'upcoming' };
 
 /** The phases of the stage's pipeline: what decides at the end of each, what was sent to Claude, and what it said last. */
 export default function PhasesPane({ stage }: { stage: StageView }) {
