@@ -8,7 +8,9 @@ import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { type BoardEvent, looksLikeEvent, TextDelta } from './events.ts';
 import { FolderList, FoldersQuery } from './folders.ts';
 import { GitSettingsBody } from './git-settings.ts';
+import { goingBackCommands } from './going-back-commands.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
+import { ImportBody, ImportReply } from './imports.ts';
 import { loginCommands } from './login-commands.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
@@ -50,19 +52,6 @@ export const ModeBody = z.strictObject({ mode: PermissionMode });
 export const ModelBody = z.strictObject({
   model: z.string().trim().min(1).max(200).nullable().optional(),
   effort: Effort.optional(),
-});
-/** An absolute path, or one relative to the repository. */
-export const ImportBody = z.strictObject({
-  path: z.string().trim().min(1),
-  /** Follows the folder from then on: the project's `stageFolders` gets it. */
-  watch: z.boolean().optional(),
-});
-const ImportReply = z.object({
-  stages: z.array(StageView),
-  created: z.int(),
-  updated: z.int(),
-  /** Unknown keys in the frontmatter of the files; the import ignored them. */
-  ignored: z.array(z.object({ file: z.string(), keys: z.array(z.string()) })),
 });
 const DraftToPut = Draft.omit({ updatedAt: true }).extend({
   key: Draft.shape.key.refine((key) => key !== FILES_KEY, 'is managed by the server; add or remove files instead'),
@@ -283,6 +272,7 @@ export const commands = {
   ...trashCommands,
   ...workspaceCommands,
   ...reviewCommands,
+  ...goingBackCommands,
   ...loginCommands,
 } as const;
 

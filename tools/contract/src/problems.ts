@@ -57,6 +57,7 @@ export const problems = {
   would_overwrite: 409,
   too_many_files: 409,
   stage_running: 409,
+  cannot_go_back: 409,
   branch_taken: 409,
   project_in_use: 409,
   project_exists: 409,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { StageCheck } from './checks.ts';
 import { OpenDenial } from './denials.ts';
 import { ChangeCounts } from './diff.ts';
+import { GoneBack } from './going-back.ts';
 import { LaunchId, StageId } from './ids.ts';
 import { ISOLATION_UNKNOWN, Isolation } from './sandbox.ts';
 import { StageReview } from './side-runs.ts';
@@ -265,6 +266,10 @@ export const SessionSummary = z.object({
   isolation: Isolation.default(ISOLATION_UNKNOWN),
   /** The number of commands that ran without asking because they ran in the sandbox. */
   sandboxAllowed: z.int().nonnegative().default(0),
+  /** The times that a person went back and that were not undone, oldest first. */
+  goneBack: z.array(GoneBack).default([]),
+  /** Files are being set back, or brought back: nothing starts meanwhile. */
+  isGoingBack: z.boolean().default(false),
   /** The number of queued messages. */
   queued: z.int().nonnegative(),
   /** True after a failed or interrupted turn and after an alarm: queued messages wait for a person. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Gate, Template } from './checks.ts';
+import { StageFork } from './going-back.ts';
 import { ProjectId, StageId } from './ids.ts';
 import { StageMerge } from './merges.ts';
 import { AttachedFile, Attachment } from './messages.ts';
@@ -151,6 +152,8 @@ export const Stage = z.object({
    * made it.
    */
   setup: z.enum(['due', 'done', 'skipped']).nullable().default(null),
+  /** Set if it was forked from another stage. */
+  fork: StageFork.nullable().default(null),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 });

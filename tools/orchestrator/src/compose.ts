@@ -22,6 +22,7 @@ import { createComments } from './comments/comments.ts';
 import { createViewed } from './comments/viewed.ts';
 import { boardNotices } from './compose/board-notices.ts';
 import { completeStages } from './compose/complete-stages.ts';
+import { composeGoingBack } from './compose/going-back.ts';
 import { keepFiles } from './compose/keep-files.ts';
 import { openRepositories, type Repositories } from './compose/open-repositories.ts';
 import { openStorage, type Storage } from './compose/open-storage.ts';
@@ -246,10 +247,12 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   });
   const checks = await runChecks(context, parts);
   const sideRuns = await runSideRuns(context, parts);
+  const goingBack = await composeGoingBack(context, { ...parts, stages });
   const pullRequests = await composePullRequests(context, { ...parts, messages, completion, receipts });
   return {
     ...{ projects, logins, approvals, people, messages, writes, stages },
     ...{ completion, pullRequests, receipts, checks, sideRuns },
+    ...goingBack,
     removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, edges, worktrees, messages }),

@@ -94,6 +94,7 @@ describe('the orchestrator', () => {
     'messages',
     'pull-requests',
     'receipts',
+    'rewinds',
     'scheduler',
     'sessions',
     'side-runs',
@@ -131,6 +132,7 @@ describe('the orchestrator', () => {
     conversations: ['claude', 'domain', 'lib', 'store', 'type stages', 'type worktrees'],
     'pull-requests': ['domain', 'lib', 'store', 'type worktrees'],
     receipts: ['agent', 'lib', 'store'],
+    rewinds: ['domain', 'lib', 'store', 'type claude', 'type stages', 'type worktrees'],
     'side-runs': [
       ...['claude', 'domain', 'lib', 'store'],
       ...typesOf(['comments', 'sessions', 'trust', 'worktree-commands', 'worktrees']),
@@ -152,6 +154,7 @@ describe('the orchestrator', () => {
       'store',
       'disk',
       'pull-requests',
+      'rewinds',
       'sessions',
       'stages',
       'isolation',

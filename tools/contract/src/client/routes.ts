@@ -60,6 +60,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   edit_comment: { method: 'PATCH', path: '/api/stages/:stageId/comments/:commentId' },
   remove_comment: { method: 'DELETE', path: '/api/stages/:stageId/comments/:commentId' },
   send_comments: { method: 'POST', path: '/api/stages/:stageId/comments/send' },
+  fork_stage: { method: 'POST', path: '/api/stages/:stageId/fork' },
   get_viewed: { method: 'GET', path: '/api/stages/:stageId/viewed' },
   set_viewed: { method: 'PUT', path: '/api/stages/:stageId/viewed' },
   get_side_runs: { method: 'GET', path: '/api/stages/:stageId/side-runs' },
@@ -102,6 +103,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
 
   get_session: { method: 'GET', path: '/api/sessions/:stageId' },
   get_transcript: { method: 'GET', path: '/api/sessions/:stageId/transcript' },
+  rewind_session: { method: 'POST', path: '/api/sessions/:stageId/rewind' },
+  undo_rewind: { method: 'POST', path: '/api/sessions/:stageId/rewind/undo' },
   get_live_text: { method: 'GET', path: '/api/sessions/:stageId/live-text' },
   continue_in_terminal: { method: 'POST', path: '/api/sessions/:stageId/terminal' },
   take_back: { method: 'DELETE', path: '/api/sessions/:stageId/terminal' },

@@ -53,8 +53,11 @@ export async function conversationFile(
   return others.length > 0 ? null : (file ?? null);
 }
 
-/** Usually one file at most: a conversation stays where it began. */
-async function conversationFiles(env: Readonly<Record<string, string>>, conversationId: string): Promise<string[]> {
+/** Returns the records of a conversation. Usually one at most: a conversation stays where it began. */
+export async function conversationFiles(
+  env: Readonly<Record<string, string>>,
+  conversationId: string,
+): Promise<string[]> {
   const folder = conversationsFolder(env);
   const folders = await readdir(folder).catch(() => []);
   const files = folders.map((name) => join(folder, name, `${conversationId}.jsonl`));

@@ -2,6 +2,7 @@ import type { Attachment, AttachmentInfo, LaunchId, QueuedMessage } from '@callb
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { closeDenial } from './denials.ts';
+import { endUndo } from './going-back.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 
 /** Returns a row of the queue as everyone sees it. */
@@ -54,6 +55,7 @@ export async function deliver(tx: Tx, change: SessionChange, row: MessageRow): P
       attachments: row.body.attachments.map(attachmentInfo),
     });
   }
+  endUndo(change);
   const { check } = change.record;
   // Whoever writes to Claude has looked at what failed: it gets all its attempts again.
   const seen = row.actor === null || check === null ? check : { ...check, failures: 0 };

@@ -2,6 +2,10 @@ import { ISOLATION_UNKNOWN, type Stage } from '@callboard/contract';
 import type { SessionRecord } from '../store/records.ts';
 import { firstMode } from './pipeline.ts';
 
+/** A forked stage goes on from the conversation of another one. */
+const forkOf = ({ fork }: Stage): SessionRecord['forkOf'] =>
+  fork === null || fork.conversationId === null ? null : { fork: fork.conversationId, until: fork.until };
+
 /** Returns the session of a stage that was never started. */
 export function newSession(stage: Stage, now: string): SessionRecord {
   return {
@@ -11,7 +15,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     mode: firstMode(stage),
     model: stage.model,
     sessionId: null,
-    forkOf: null,
+    forkOf: forkOf(stage),
     launchId: null,
     startedAt: now,
     lastTurn: null,
@@ -56,12 +60,9 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     turnToFollow: false,
     costCounted: 0,
     launchState: 'ended',
-    blocks: {},
-    agents: {},
-    calls: {},
-    running: [],
-    strangers: [],
+    ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [] },
     lastCall: null,
     taskStarts: {},
+    ...{ goneBack: [], isGoingBack: false, goingBack: null, undo: null },
   };
 }

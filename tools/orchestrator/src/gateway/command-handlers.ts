@@ -1,5 +1,6 @@
 import { type BoardParts, boardCommands } from './commands/board-commands.ts';
 import type { CommandHandlers } from './commands/command-handler.ts';
+import { type GoingBackParts, goingBackCommands } from './commands/going-back-commands.ts';
 import { loginCommands } from './commands/login-commands.ts';
 import { type MessageParts, messageCommands } from './commands/message-commands.ts';
 import { type MoveInParts, moveInCommands } from './commands/move-in-commands.ts';
@@ -21,6 +22,7 @@ export type HandlerParts = BoardParts &
   WorkspaceParts &
   MoveInParts &
   ReviewParts &
+  GoingBackParts &
   Parameters<typeof loginCommands>[0];
 
 /** Returns the handlers of all commands; each group has its own file. */
@@ -35,5 +37,6 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...workspaceCommands(parts),
   ...reviewCommands(parts),
   ...moveInCommands(parts),
+  ...goingBackCommands(parts),
   ...loginCommands(parts),
 });

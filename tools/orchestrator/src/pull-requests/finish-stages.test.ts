@@ -42,6 +42,9 @@ it('waits for the last phase, for messages, and for a person where the last gate
   expect(turnToFinish(stage({ worktree: null }))).toBeNull();
   expect(turnToFinish(stage({ completedAt: at }))).toBeNull();
   expect(turnToFinish(stage({}, { queued: 1 }))).toBeNull();
+  const gone = { id: '1', messageId: 'm', at, by: 'Ann', from: 1, to: 2, files: true, conversation: true };
+  expect(turnToFinish(stage({}, { goneBack: [{ ...gone, canUndo: true }] }))).toBeNull();
+  expect(turnToFinish(stage({}, { goneBack: [{ ...gone, canUndo: false }] }))).toBe(at);
   expect(turnToFinish(stage({ pipeline: [phase('none'), phase('none')] }, { phaseIndex: 0 }))).toBeNull();
   expect(turnToFinish(stage({ pipeline: [phase('human'), phase('none')] }, { phaseIndex: 1 }))).toBe(at);
   expect(turnToFinish(stage({ pipeline: [phase('human')] }))).toBeNull();

@@ -105,6 +105,7 @@ export function turnToFinish(stage: StageView): string | null {
   const { column, session, worktree, finishing, merged, completedAt, pipeline } = stage;
   const turn = session?.lastTurn?.at ?? null;
   if (turn === null || worktree === null || merged !== null || completedAt !== null) return null;
+  if (session?.goneBack.at(-1)?.canUndo) return null; // a person has just gone back, and goes on from there
   if (column !== 'review' || (session?.queued ?? 0) > 0) return null;
   if ((session?.phaseIndex ?? 0) < pipeline.length - 1) return null;
   if (isReview(pipeline.at(-1)) && !foundNothing(session?.review ?? null)) return null; // a person decides about findings

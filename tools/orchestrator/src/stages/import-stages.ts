@@ -262,6 +262,7 @@ async function save(
       finishing: null,
       worktree: null,
       setup: null,
+      fork: null,
       createdAt: tx.now,
     };
     await tx.stages.insert(stage);

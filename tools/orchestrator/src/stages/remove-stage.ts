@@ -56,6 +56,7 @@ export function createStageRemoval({ store, stages, worktrees, trash, cleanUp }:
               mayBegin,
               keep: (files) => trash.keep(worktree.path, files, { project, stage, by }),
             });
+      if (project !== null) await worktrees.dropTurns(project, stageId);
       return { stage: await stages.remove(stageId), ...removed };
     },
   };

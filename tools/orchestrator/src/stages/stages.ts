@@ -9,6 +9,7 @@ import {
   type StagePatch,
 } from '@callboard/contract';
 import { planAttachments, storeAttachments } from '../domain/attachments.ts';
+import { requireNotGoingBack } from '../domain/going-back.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { requireNotInTerminal } from '../domain/terminal.ts';
@@ -22,7 +23,7 @@ import { type ChosenPipeline, choosePipeline, type PipelinesFor } from './find-p
 /** What else a new stage has, stored in the same transaction. */
 export interface MoreOfStage {
   /** Returns fields that no form has. What it throws keeps the stage from being created. */
-  fields?: (tx: Tx) => Promise<Partial<Pick<Stage, 'adopted' | 'origin' | 'issue'>>>;
+  fields?: (tx: Tx) => Promise<Partial<Pick<Stage, 'adopted' | 'origin' | 'issue' | 'fork'>>>;
   /** Stores what belongs to the stage. */
   also?: (tx: Tx, stage: Stage) => Promise<void>;
 }
@@ -209,6 +210,7 @@ const newStage = (wanted: NewStage, id: StageId, now: string, chosen: ChosenPipe
   finishing: null,
   worktree: null,
   setup: null,
+  fork: null,
   createdAt: now,
   updatedAt: now,
 });
@@ -219,7 +221,7 @@ async function removable(tx: Tables, stageId: StageId): Promise<Stage> {
   return stage;
 }
 
-/** Throws unless nothing works on the stage. @throws Rejection `session_alarm`, `in_terminal`, `stage_running` */
+/** Throws unless nothing works on the stage. @throws Rejection `session_alarm`, `in_terminal`, `stage_running`, `cannot_go_back` */
 export async function requireCompletable(tx: Tables, { id }: Stage): Promise<void> {
   requireNoAlarm(await tx.sessions.find(id));
   await requireNoProcess(tx, id);
@@ -231,6 +233,7 @@ async function requireNoProcess(tx: Tables, stageId: StageId): Promise<void> {
   if (session !== null && isChecking(session)) {
     throw new Rejection('stage_running', `A check of ${stageId} is running. Stop it, or wait for its result.`);
   }
+  requireNotGoingBack(session);
   if (session !== null && session.launchId !== null) {
     throw new Rejection('stage_running', `${stageId} has a running session (${session.state}). Stop it first.`);
   }

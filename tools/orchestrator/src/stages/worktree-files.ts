@@ -11,6 +11,7 @@ import {
   type Worktree,
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import type { TurnMark } from '../store/going-back-records.ts';
 import { requireProject, requireStage, unknownStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -55,8 +56,13 @@ export function createWorktreeFiles({ store, worktrees, onDiff }: WorktreeFilesP
       const { project, worktree } = await placeOf(stageId);
       if (query.range === 'turn') {
         const begun = await turnBegan(store, stageId);
-        const base = begun?.tree ?? worktree.base;
-        return { ...(await worktrees.diff(project, worktree, { ...query, base })), since: begun?.at ?? null };
+        const diffSince = (base: string) => worktrees.diff(project, worktree, { ...query, base });
+        const diff = await diffSince(begun?.tree ?? worktree.base).catch((error: unknown) => {
+          // Git may have removed a tree that is on no ref; the commit lacks only large files and nested repositories.
+          if (begun === null || begun.commit === null) throw error;
+          return diffSince(begun.commit);
+        });
+        return { ...diff, since: begun?.at ?? null };
       }
       const diff = await worktrees.diff(project, worktree, query);
       if (Object.keys(query).length === 0) await onDiff(stageId, diff);
@@ -74,7 +80,7 @@ export function createWorktreeFiles({ store, worktrees, onDiff }: WorktreeFilesP
 }
 
 /** The mark from before the running turn, or from before the last one if none runs; null if that was the first. */
-async function turnBegan({ read }: Store, stageId: StageId): Promise<{ at: string; tree: string } | null> {
+async function turnBegan({ read }: Store, stageId: StageId): Promise<TurnMark | null> {
   const session = await read.sessions.find(stageId);
   const isRunning = session !== null && (session.turnRunning || isMidTurn(session.state));
   return read.turnMarks.newestOf(stageId, isRunning ? undefined : session?.lastTurn?.at);

@@ -14,6 +14,7 @@ import {
 } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
+import { ForkOf, GoingBack, UndoRewind } from './going-back-records.ts';
 
 /** Stored types that are not in the contract. */
 
@@ -23,7 +24,7 @@ export const SessionRecord = SessionSummary.extend({
    * The conversation that its own begins as a copy of, up to that line (`until`; null: all of it). It stays when the copy exists: a
    * process that dies before it has written the copy leaves nothing to resume.
    */
-  forkOf: z.object({ fork: z.string(), until: z.string().nullable() }).nullable().default(null),
+  forkOf: ForkOf.nullable().default(null),
   /** Index of the newest transcript entry; 0 for none. */
   transcriptLength: z.int().nonnegative(),
   /** Claude works on a message: from the moment it is given to the launch until its `result`. */
@@ -85,6 +86,10 @@ export const SessionRecord = SessionSummary.extend({
   taskStarts: z
     .record(z.string(), BackgroundTask.pick({ toolUseId: true, command: true, startedAt: true }))
     .default({}),
+  /** A person goes back, or undoes that: stored before anything changes, and removed with the result. */
+  goingBack: GoingBack.nullable().default(null),
+  /** What the newest going back can be undone with; null: there is none, or a message was sent since. */
+  undo: UndoRewind.nullable().default(null),
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;
 
@@ -114,13 +119,6 @@ export const CommentRecord = ReviewComment.omit({ state: true, isMine: true }).e
   origin: ReviewComment.pick({ line: true, endLine: true, version: true }),
 });
 export type CommentRecord = z.infer<typeof CommentRecord>;
-
-/** The files of a worktree when a turn had ended, before the next one began. */
-export interface TurnMark {
-  /** When the turn ended. */
-  at: string;
-  tree: string;
-}
 
 /** A check with what its message to Claude needs. */
 export const CheckRecord = CheckRun.extend({

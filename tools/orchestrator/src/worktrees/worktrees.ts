@@ -28,6 +28,7 @@ import { createFileSuggestions } from './file-suggestions.ts';
 import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
+import { type KeptTurns, keptTurns } from './kept-turns.ts';
 import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
 import { type BaseWish, knownBase, newestBase } from './newest-base.ts';
 import { type Publishing, publishing } from './publishing.ts';
@@ -47,6 +48,7 @@ import { type TakingAway, takingAway } from './taking-away.ts';
 import { clearUnfinishedMerge, isUndone, undoMerge } from './undo-merge.ts';
 
 export type { Merged } from './merge.ts';
+export type { RestorePlan } from './restore-files.ts';
 
 export interface WorktreesParts {
   dataDir: string;
@@ -64,7 +66,7 @@ export interface EnsureOptions {
 }
 
 /** One worktree and branch for each stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
-export interface Worktrees extends Publishing, Checkouts, TakingAway {
+export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns {
   /**
    * Returns the top folder of the repository that contains `path`.
    * @throws Rejection `not_a_repository`, `no_commits`
@@ -208,6 +210,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     ...finishing(git),
     ...publishing(git),
     ...takingAway(git, makings),
+    ...keptTurns(git, dataDir),
 
     gitSettings: (project) => git.inspect(project.path),
     settingsFiles: (project, worktree) => settingsFiles(worktree.path, project.path),

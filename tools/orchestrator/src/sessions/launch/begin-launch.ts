@@ -3,6 +3,7 @@ import { CONTINUE_MESSAGE, LaunchId, type PermissionRule, type Stage, type Stage
 import type { LaunchConversation } from '../../claude/launch/arguments.ts';
 import { saveChange } from '../../domain/change-session.ts';
 import { firstMessage } from '../../domain/first-message.ts';
+import { noteFork } from '../../domain/going-back.ts';
 import { deliver, makeUrgent } from '../../domain/message-delivery.ts';
 import { newSession } from '../../domain/new-session.ts';
 import { noteFirstPhase } from '../../domain/pipeline.ts';
@@ -77,6 +78,7 @@ export async function beginLaunch(
     queueChanged: false,
     delivered: [],
   };
+  if (found === null) noteFork(change, tx.now, stage);
   if (await repeatLostMessages(tx, change)) {
     // One at a time: the CLI would fold the next message into the repeated turn.
     const next = message ?? (await tx.outbox.queueOf(stageId))[0];

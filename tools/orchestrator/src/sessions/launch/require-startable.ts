@@ -1,4 +1,5 @@
 import { isChecking, type Stage } from '@callboard/contract';
+import { requireNotGoingBack } from '../../domain/going-back.ts';
 import { requireNoAlarm } from '../../domain/session-alarm.ts';
 import { requireNotInTerminal } from '../../domain/terminal.ts';
 import { Rejection } from '../../lib/errors.ts';
@@ -15,6 +16,7 @@ export async function requireStartable(tx: Tx, stage: Stage, session: SessionRec
     throw new Rejection('already_done', `${stage.id} is done. Reopen it, or send it a message.`);
   requireNoAlarm(session);
   requireNotInTerminal(session);
+  requireNotGoingBack(session);
   if (session !== null && isChecking(session))
     throw new Rejection('already_running', `A check of ${stage.id} is running. Stop it, or wait for its result.`);
   if (session !== null && session.launchId !== null)

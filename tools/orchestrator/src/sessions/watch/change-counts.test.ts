@@ -33,12 +33,16 @@ it('counts once after each turn, and ends the running git when it is stopped', a
   const { store, edges } = session;
   const lowPriorityWork = await startLowPriorityWork({ store, edges, log: silent });
   const onDiff = async (_stageId: string, { tree }: StageDiff) => void seen.push(tree);
-  const stop = await startChangeCounts({ store, worktrees: { diff }, lowPriorityWork, onDiff });
+  const keepTurn = async () => ({ ...{ commit: HASH, head: HASH, tree: treeOf(counted) }, isDirty: true, leftOut: [] });
+  const worktrees = { diff, keepTurn, dropTurns: async () => undefined };
+  const stop = await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff });
   await session.tell(turnEnded());
   await expect.poll(async () => (await session.record()).changes).toMatchObject({ files: 1 });
   await expect.poll(() => seen).toEqual([treeOf(1)]);
   const mark = await store.read.turnMarks.newestOf(session.stageId);
-  expect(mark).toEqual({ at: (await session.record()).lastTurn?.at, tree: treeOf(1) });
+  const { lastTurn, transcriptLength: place } = await session.record();
+  const kept = { commit: HASH, place, conversationId: null, phaseIndex: 0 };
+  expect(mark).toEqual({ at: lastTurn?.at, tree: treeOf(1), ...kept });
   hangs = true;
   await session.tell(turnEnded());
   await expect.poll(() => counted).toBe(2);

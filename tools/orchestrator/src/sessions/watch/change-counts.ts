@@ -7,7 +7,7 @@ import type { LowPriorityWork } from './low-priority-work.ts';
 
 interface ChangeCountsParts {
   store: Store;
-  worktrees: Pick<Worktrees, 'diff'>;
+  worktrees: Pick<Worktrees, 'diff' | 'keepTurn' | 'dropTurns'>;
   lowPriorityWork: Pick<LowPriorityWork, 'add'>;
   /** Gets each diff that was counted. */
   onDiff: (stageId: StageId, diff: StageDiff) => Promise<void>;
@@ -33,16 +33,22 @@ export async function startChangeCounts(parts: ChangeCountsParts): Promise<() =>
     if (project === null || worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
     signal.throwIfAborted(); // other worktrees were counted first
     const diff = await worktrees.diff(project, worktree, {}, signal);
-    await store.transact(
+    // Kept before the mark that names it: a mark never names files that are gone.
+    const { commit } = await worktrees.keepTurn(worktree, { stageId, name: turn }, signal);
+    const isMarked = await store.transact(
       async (tx) => {
-        const { turnRunning, lastTurn } = await changeSession(tx, stageId, (change) => {
+        const { turnRunning, lastTurn, goingBack, ...session } = await changeSession(tx, stageId, (change) => {
           change.record = { ...change.record, changes: countOf(diff), changesCountedFor: turn };
         });
         // Otherwise the files may already be those of the next turn.
-        if (!turnRunning && lastTurn?.at === turn) await tx.turnMarks.save(stageId, { at: turn, tree: diff.tree });
+        if (turnRunning || goingBack !== null || lastTurn?.at !== turn) return false;
+        const { transcriptLength: place, sessionId: conversationId, phaseIndex } = session;
+        await tx.turnMarks.save(stageId, { at: turn, tree: diff.tree, commit, place, conversationId, phaseIndex });
+        return true;
       },
       { sync: 'later' },
     );
+    if (!isMarked) await worktrees.dropTurns(project, stageId, turn);
     await onDiff(stageId, diff);
   }
 

@@ -1,5 +1,6 @@
 import type { CommentId, MessageId, StageId, ViewedFiles } from '@callboard/contract';
-import type { CommentRecord, TurnMark } from '../records.ts';
+import type { TurnMark } from '../going-back-records.ts';
+import type { CommentRecord } from '../records.ts';
 
 /** Comments on the changes of stages. */
 export interface CommentsTable {
@@ -27,6 +28,10 @@ export interface ViewedTable {
 export interface TurnMarksTable {
   /** The newest mark of a turn that ended before this instant, or of all turns; null if there is none. */
   newestOf(stageId: StageId, before?: string): Promise<TurnMark | null>;
+  /** The newest mark with a commit from before this transcript entry; null if there is none. */
+  newestBefore(stageId: StageId, index: number): Promise<TurnMark | null>;
+  /** Claude Code's ids of the stage's conversations, as far as there are marks of them, newest first. */
+  conversationsOf(stageId: StageId): Promise<string[]>;
   /** Inserts or replaces it, and forgets all but the newest marks of the stage. */
   save(stageId: StageId, mark: TurnMark): Promise<void>;
 }

@@ -90,6 +90,10 @@ export interface TranscriptPage {
 /** Transcripts, in pages. */
 export interface TranscriptTable {
   append(entries: readonly TranscriptEntry[]): Promise<void>;
+  /** The message with this id that was given to Claude; null if there is none. */
+  findMessage(stageId: StageId, messageId: MessageId): Promise<Extract<TranscriptEntry, { kind: 'user' }> | null>;
+  /** Counts the messages to Claude from this entry on. */
+  countMessages(stageId: StageId, from: number): Promise<number>;
   /**
    * Entries in ascending order: from `after` on if given, else the last ones before `before` (or of all).
    * Returns at most `limit`, and no more than a page holds.

@@ -195,6 +195,16 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
   },
   // What was found in the folders whose stages follow their files.
   { id: 20, statements: [`alter table projects add column stage_folders text`] },
+  {
+    // What it takes to go back to the moment of a mark.
+    id: 21,
+    statements: [
+      `alter table turn_marks add column commit_id text`,
+      `alter table turn_marks add column place integer`,
+      `alter table turn_marks add column conversation_id text`,
+      `alter table turn_marks add column phase_index integer not null default 0`,
+    ],
+  },
 ];
 
 /**

@@ -217,6 +217,10 @@ interface TurnMarksColumns {
   at: string;
   /** The id of a git tree. */
   tree: string;
+  commit_id: string | null;
+  place: number | null;
+  conversation_id: string | null;
+  phase_index: number;
 }
 
 interface MergeIntentsColumns {

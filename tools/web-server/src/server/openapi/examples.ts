@@ -1,4 +1,4 @@
-import { type CommandInput, type CommandReply, Stage } from '@callboard/contract';
+import { type CommandInput, type CommandReply, SessionSummary, Stage } from '@callboard/contract';
 import type { RoutedCommand } from '@callboard/contract/client';
 import * as the from './example-values.ts';
 import * as moved from './move-in-values.ts';
@@ -125,6 +125,12 @@ export const examples: Examples = {
     input: { ...onStage, path: 'logo.png', base: work.diff.base, tree: work.diff.tree },
     reply: { before: null, after: work.image },
   },
+  rewind_session: {
+    input: { ...onMessage, files: true, conversation: true, dryRun: true },
+    reply: { plan: work.rewindPlan, session: SessionSummary.parse(the.session) },
+  },
+  undo_rewind: { input: onStage, reply: { session: SessionSummary.parse(the.session) } },
+  fork_stage: { input: { ...onMessage, title: 'Login form, another way' }, reply: { stage } },
   get_comments: { input: onStage, reply: { comments: [work.comment] } },
   add_comment: {
     input: { ...onStage, path: work.comment.path, side: 'new', line: 1, text: work.comment.text },

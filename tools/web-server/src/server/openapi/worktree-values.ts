@@ -11,6 +11,7 @@ import {
   Receipt,
   Removal,
   ReviewComment,
+  RewindPlan,
   SideRun,
   StageDiff,
   TrashEntry,
@@ -214,4 +215,19 @@ export const receipt = Receipt.parse({
     },
   ],
   ...{ total: 1, totals: { person: 1 }, others: [], gaps: [] },
+});
+
+export const rewindPlan = RewindPlan.parse({
+  files: {
+    at,
+    changes: [{ path: 'src/login.ts', oldPath: null, status: 'modified', additions: 2, deletions: 14 }],
+    counts: { files: 1, additions: 2, deletions: 14 },
+    blocked: [],
+    notKept: [{ path: 'node_modules', reason: 'ignored', bytes: null }],
+    commits: 0,
+  },
+  filesProblem: null,
+  conversation: { messages: 2, isNew: false },
+  conversationProblem: null,
+  text: 'Also for phones, please.',
 });

@@ -10,6 +10,7 @@ import { boardRelays, pendingRoute } from './board.ts';
 import { commentRelays } from './comments.ts';
 import { decisionsRoute } from './decisions.ts';
 import { eventRoutes } from './events.ts';
+import { forkRelays, rewindRelays } from './going-back.ts';
 import { loginRelays } from './logins.ts';
 import { moveInRelays } from './move-in.ts';
 import { projectRelays } from './projects.ts';
@@ -33,9 +34,9 @@ export interface ApiRoutesOptions {
 const relays: Record<string, Relays> = {
   board: boardRelays,
   projects: { ...projectRelays, ...moveInRelays },
-  stages: { ...stageRelays, ...pullRequestRelays },
+  stages: { ...stageRelays, ...forkRelays, ...pullRequestRelays },
   review: commentRelays,
-  sessions: sessionRelays,
+  sessions: { ...sessionRelays, ...rewindRelays },
   queue: queueRelays,
   requests: requestRelays,
   service: loginRelays,

@@ -23,6 +23,19 @@ export function transcriptTable(db: Database): TranscriptTable {
         await append(db, { stageId: entry.stageId, index: entry.index, document: JSON.stringify(entry) });
       }
     },
+    async findMessage(stageId, messageId) {
+      const hasId = sql<boolean>`json_extract(document, '$.messageId') = ${messageId}`;
+      const rows = db.selectFrom('transcript').select('document').where('stage_id', '=', stageId).where(hasId);
+      const found = await rows.orderBy('index', 'asc').limit(1).executeTakeFirst();
+      const entry = found === undefined ? null : toEntry(found);
+      return entry?.kind === 'user' ? entry : null;
+    },
+    async countMessages(stageId, from) {
+      const isMessage = sql<boolean>`json_extract(document, '$.kind') = 'user'`;
+      const rows = db.selectFrom('transcript').where('stage_id', '=', stageId).where('index', '>=', from);
+      const counted = rows.where(isMessage).select(({ fn }) => fn.countAll<number>().as('count'));
+      return (await counted.executeTakeFirst())?.count ?? 0;
+    },
     async page(stageId: StageId, { after, before, limit }: TranscriptPage): Promise<TranscriptEntry[]> {
       let query = db.selectFrom('transcript').where('stage_id', '=', stageId);
       if (after !== undefined) query = query.where('index', '>', after);

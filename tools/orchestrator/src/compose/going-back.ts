@@ -1,0 +1,23 @@
+import { placeBefore } from '../claude/conversation-place.ts';
+import { createForkStage, type ForkStage } from '../rewinds/fork-stage.ts';
+import { createRewinds, type Rewinds } from '../rewinds/rewinds.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Stages } from '../stages/stages.ts';
+import type { Store } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+import type { StartContext } from './start-context.ts';
+
+/** Builds what takes stages back to earlier messages, after completing what a crash interrupted. */
+export async function composeGoingBack(
+  { log, edges }: StartContext,
+  parts: { store: Store; worktrees: Worktrees; sessions: Sessions; stages: Stages; claudeEnv: Record<string, string> },
+): Promise<{ rewinds: Rewinds; forkStage: ForkStage }> {
+  const { store, worktrees, sessions, stages, claudeEnv } = parts;
+  const moments = {
+    ...{ store, worktrees },
+    placeBefore: (conversationId: string, messageId: string) => placeBefore(claudeEnv, conversationId, messageId),
+  };
+  const rewinds = createRewinds({ ...moments, edges, log, endIfIdle: sessions.endIfIdle });
+  await rewinds.settleInterrupted();
+  return { rewinds, forkStage: createForkStage({ ...moments, stages }) };
+}

@@ -1,0 +1,85 @@
+import type { GoneBack, Stage } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { ConversationState, GoingBack } from '../store/going-back-records.ts';
+import type { SessionRecord } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+import { addNotice, type SessionChange } from './session-change.ts';
+
+/** How a session changes when a person goes back to an earlier message (decision 100). */
+
+/** @throws Rejection `cannot_go_back` while the files of the stage are set back */
+export function requireNotGoingBack(session: SessionRecord | null): void {
+  if (session?.goingBack == null) return;
+  const message = `The files of ${session.stageId} are being set back. That takes a moment; then try again.`;
+  throw new Rejection('cannot_go_back', message);
+}
+
+/** Returns what of the session goes back with its conversation. */
+const conversationOf = (record: SessionRecord): ConversationState => ({
+  ...{ sessionId: record.sessionId, forkOf: record.forkOf, costCounted: record.costCounted },
+  ...{ phaseIndex: record.phaseIndex, atGate: record.atGate, check: record.check, turnToFollow: record.turnToFollow },
+  ...{ todos: record.todos, contextUsage: record.contextUsage, turnMessages: record.turnMessages },
+  ...{ lastTurn: record.lastTurn, openDenial: record.openDenial, queueHeld: record.queueHeld },
+});
+
+/** The session of a stage has a launch only between its beginning and its end. */
+export const begin = (change: SessionChange, goingBack: GoingBack): void => {
+  change.record = { ...change.record, goingBack, isGoingBack: true };
+};
+
+/** Forgets what was begun: nothing has changed. */
+export const abandon = (change: SessionChange): void => {
+  change.record = { ...change.record, goingBack: null, isGoingBack: false };
+};
+
+/** Stores the result of what was begun, once the files are set. */
+export async function finish(tx: Tx, change: SessionChange, goingBack: GoingBack): Promise<void> {
+  const { kind, entry, files, conversation, by } = goingBack;
+  const { record } = change;
+  abandon(change);
+  if (kind === 'undo') {
+    const goneBack = record.goneBack.filter(({ id }) => id !== entry.id);
+    change.record = { ...change.record, ...conversation, goneBack, undo: null, changesCountedFor: null };
+    const text = `${by} undid going back: ${whatOf(entry)} as before.${stayed(goingBack)}`;
+    addNotice(change, tx.now, { level: 'info', code: 'going-back-undone', text });
+  } else {
+    const undo = { files: files?.kept ?? null, conversation: conversation === null ? null : conversationOf(record) };
+    const lastTurn = { outcome: 'succeeded', at: tx.now, message: null, code: null } as const;
+    const goneBack = [...record.goneBack.map((one) => ({ ...one, canUndo: false })), entry];
+    change.record = { ...change.record, ...conversation, goneBack, undo, lastTurn };
+    const text = `${by} went back to before an earlier message: ${whatOf(entry)} as then.${stayed(goingBack)}`;
+    addNotice(change, tx.now, { level: 'info', code: 'gone-back', text });
+  }
+  if (files === null) return;
+  const { transcriptLength: place, sessionId: conversationId, phaseIndex } = change.record;
+  const mark = { at: tx.now, tree: files.target, commit: files.target, place, conversationId, phaseIndex };
+  await tx.turnMarks.save(record.stageId, mark);
+}
+
+/** How many files that stayed are named. */
+const NAMED = 10;
+
+function stayed({ blocked }: GoingBack): string {
+  if (blocked.length === 0) return '';
+  const more = blocked.length > NAMED ? ` and ${blocked.length - NAMED} more` : '';
+  return ` These stayed as they are, because they could not be set back: ${blocked.slice(0, NAMED).join(', ')}${more}.`;
+}
+
+const whatOf = ({ files, conversation }: GoneBack): string =>
+  files && conversation ? 'files and conversation are' : files ? 'the files are' : 'the conversation is';
+
+/** The next message ends the time in which the newest going back can be undone. */
+export function endUndo(change: SessionChange): void {
+  if (change.record.undo === null) return;
+  const goneBack = change.record.goneBack.map((one) => ({ ...one, canUndo: false }));
+  change.record = { ...change.record, undo: null, goneBack };
+}
+
+/** Says in the transcript of a forked stage where it begins; does nothing for any other. */
+export function noteFork(change: SessionChange, at: string, { fork }: Stage): void {
+  if (fork === null) return;
+  const { stageId, title, messageId } = fork;
+  const moment = messageId === null ? '' : ', before one of its messages';
+  const text = `Goes on from ${stageId} (${title})${moment}: with a copy of that conversation and the files of that moment. ${stageId} stays as it is.`;
+  addNotice(change, at, { level: 'info', code: 'forked', text });
+}

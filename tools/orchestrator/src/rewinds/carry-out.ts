@@ -1,0 +1,69 @@
+import type { SessionSummary, StageId, Worktree } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
+import { changeSession } from '../domain/change-session.ts';
+import { abandon, finish } from '../domain/going-back.ts';
+import { addNotice } from '../domain/session-change.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { GoingBack } from '../store/going-back-records.ts';
+import { summaryOf } from '../store/records.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { RestorePlan, Worktrees } from '../worktrees/worktrees.ts';
+import { requirePlace } from './find-moment.ts';
+
+export interface CarryOutParts {
+  store: Store;
+  worktrees: Pick<Worktrees, 'restore'>;
+  log: Logger;
+}
+
+/**
+ * Does what is stored of going back, and stores the result. Repeating it after a crash is harmless.
+ * @throws Rejection `cannot_go_back` if the files could not be set
+ */
+export async function carryOut(parts: CarryOutParts, stageId: StageId): Promise<SessionSummary> {
+  const { worktree, session } = await requirePlace(parts.store, stageId);
+  const { goingBack } = session;
+  if (goingBack === null) return summaryOf(session);
+  const { files } = goingBack;
+  const blocked = files === null ? [] : (await setFiles(parts, { stageId, worktree, files })).blocked;
+  const done = { ...goingBack, blocked: blocked.map(({ path }) => path) };
+  const work = (tx: Tx) => changeSession(tx, stageId, (change) => finish(tx, change, done));
+  return summaryOf(await parts.store.transact(work, { sync: 'now' }));
+}
+
+interface SetFiles {
+  stageId: StageId;
+  worktree: Worktree;
+  files: NonNullable<GoingBack['files']>;
+}
+
+/**
+ * Sets the files; if that fails, sets them to what they were.
+ * @throws Rejection `cannot_go_back`, after the failure is stored
+ */
+async function setFiles(
+  { store, worktrees, log }: CarryOutParts,
+  { stageId, worktree, files }: SetFiles,
+): Promise<RestorePlan> {
+  try {
+    return await worktrees.restore(worktree, files);
+  } catch (error) {
+    log.warn({ err: error, stageId }, 'setting the files back failed');
+    const isAsBefore = await worktrees.restore(worktree, { target: files.kept }).then(
+      () => true,
+      () => false,
+    );
+    const state = isAsBefore
+      ? 'The files are as they were before.'
+      : `Some files may be set back. Those from before are kept as the commit ${files.kept}.`;
+    const text = `Going back failed. ${state} Cause: ${messageOf(error)}`;
+    await store.transact((tx) =>
+      changeSession(tx, stageId, (change) => {
+        abandon(change);
+        addNotice(change, tx.now, { level: 'error', code: 'going-back-failed', text });
+      }),
+    );
+    throw new Rejection('cannot_go_back', text, { cause: error });
+  }
+}

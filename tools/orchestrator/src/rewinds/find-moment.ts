@@ -1,0 +1,132 @@
+import type { MessageId, Project, Stage, StageId, TranscriptEntry, Worktree } from '@callboard/contract';
+import type { ConversationPlace } from '../claude/conversation-place.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { ConversationState, TurnMark } from '../store/going-back-records.ts';
+import type { SessionRecord } from '../store/records.ts';
+import { requireProject, requireStage } from '../store/require.ts';
+import type { Store } from '../store/store.ts';
+
+/** A stage that has begun. */
+export interface Place {
+  stage: Stage;
+  project: Project;
+  worktree: Worktree;
+  session: SessionRecord;
+}
+
+/** The moment before a message. What cannot go back says why. */
+export interface Moment {
+  message: Extract<TranscriptEntry, { kind: 'user' }>;
+  /** `head`: the commit that the worktree was at. `at`: when the files were kept; null: as they were when the stage began. */
+  files: { target: string; head: string; at: string | null } | string;
+  conversation: { state: ConversationState; at: string | null; id: string } | string;
+}
+
+export interface MomentParts {
+  store: Store;
+  /** Returns where a conversation of Claude Code stood before a message. */
+  placeBefore: (conversationId: string, messageId: string) => Promise<ConversationPlace>;
+}
+
+/** How many entries before a message are looked at. */
+const LOOK_BACK = 500;
+
+const NOT_KEPT =
+  'The files before this message were not kept, because the turn before it went straight on. Choose an earlier message.';
+const TOO_OLD = 'The files before this message were not kept: Callboard keeps those of the newest 100 turns.';
+const UNKNOWN =
+  'Claude Code’s record of the conversation does not have this message as the beginning of a turn. Choose the message before it.';
+const COMPACTED =
+  'Claude Code has summarised the conversation since, and no longer reads what was said before. Only the files can go back.';
+
+/** @throws Rejection `unknown_stage`, `no_session` before the stage's first start */
+export async function requirePlace(store: Store, stageId: StageId): Promise<Place> {
+  const stage = await requireStage(store.read, stageId);
+  const project = await requireProject(store.read, stage.projectId);
+  const session = await store.read.sessions.find(stageId);
+  if (stage.worktree === null || session === null)
+    throw new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
+  return { stage, project, worktree: stage.worktree, session };
+}
+
+/**
+ * Returns the moment before a message that began a turn.
+ * @throws Rejection `unknown_message`; `cannot_go_back` for a message that did not begin a turn
+ */
+export async function findMoment(parts: MomentParts, place: Place, messageId: MessageId): Promise<Moment> {
+  const { store } = parts;
+  const { id: stageId } = place.stage;
+  const message = await store.read.transcript.findMessage(stageId, messageId);
+  if (message === null)
+    throw new Rejection('unknown_message', `${stageId} has no message ${messageId} in its transcript.`);
+  const page = { after: undefined, before: message.index, limit: LOOK_BACK };
+  const earlier = await store.read.transcript.page(stageId, page);
+  if (!beginsTurn(earlier)) {
+    const text = 'This message was sent into a running turn. Go back to the message that began the turn.';
+    throw new Rejection('cannot_go_back', text);
+  }
+  const mark = await store.read.turnMarks.newestBefore(stageId, message.index);
+  return {
+    message,
+    files: filesBefore(place, earlier, mark),
+    conversation: await conversationBefore(parts, place, { message, mark, isFirst: !earlier.some(isOfTurn) }),
+  };
+}
+
+const isTurnEnd = ({ kind }: TranscriptEntry): boolean => kind === 'turn-end';
+
+const isOfTurn = ({ kind }: TranscriptEntry): boolean =>
+  ['user', 'text', 'thinking', 'tool-use', 'tool-result'].includes(kind);
+
+/** Whether the next message begins a turn: nothing of a turn that still runs is among the entries before it. */
+function beginsTurn(earlier: readonly TranscriptEntry[]): boolean {
+  const isEnd = (entry: TranscriptEntry) =>
+    isTurnEnd(entry) || (entry.kind === 'notice' && ['process-ended', 'gone-back'].includes(entry.code));
+  const isOfMain = (entry: TranscriptEntry) => entry.parentToolUseId === null && isOfTurn(entry);
+  const last = earlier.findLast((entry) => isEnd(entry) || isOfMain(entry));
+  return last === undefined || isEnd(last);
+}
+
+function filesBefore(
+  { stage, worktree }: Place,
+  earlier: readonly TranscriptEntry[],
+  mark: TurnMark | null,
+): Moment['files'] {
+  const newest = earlier.findLast(isOfTurn);
+  if (mark === null && newest === undefined && earlier.length < LOOK_BACK)
+    return { target: stage.origin?.tree ?? worktree.base, head: stage.origin?.commit ?? worktree.base, at: null };
+  if (mark === null || mark.commit === null) return TOO_OLD;
+  if (newest !== undefined && newest.index > (mark.place ?? 0)) return NOT_KEPT;
+  return { target: mark.commit, head: `${mark.commit}^1`, at: mark.at };
+}
+
+interface Before {
+  message: Moment['message'];
+  mark: TurnMark | null;
+  isFirst: boolean;
+}
+
+async function conversationBefore(
+  { store, placeBefore }: MomentParts,
+  { stage, session }: Place,
+  { message, mark, isFirst }: Before,
+): Promise<Moment['conversation']> {
+  const others = await store.read.turnMarks.conversationsOf(stage.id);
+  const known = [session.sessionId, session.forkOf?.fork ?? null, ...others];
+  for (const id of new Set(known.filter((one) => one !== null))) {
+    const found = await placeBefore(id, String(message.messageId));
+    if (found.kind === 'compacted') return COMPACTED;
+    if (found.kind === 'unknown') continue;
+    const { at } = found;
+    const forkOf = at === null ? null : { fork: id, until: at };
+    const phaseIndex = mark?.phaseIndex ?? (isFirst ? 0 : session.phaseIndex);
+    return { id, at, state: { ...AT_REST, forkOf, phaseIndex } };
+  }
+  return UNKNOWN;
+}
+
+/** A conversation that waits for the next message, with nothing of what was said since. */
+const AT_REST: Omit<ConversationState, 'forkOf' | 'phaseIndex'> = {
+  ...{ sessionId: null, costCounted: 0, atGate: false, check: null, turnToFollow: false, turnMessages: [] },
+  ...{ todos: [], contextUsage: null, lastTurn: null, openDenial: null, queueHeld: true },
+};

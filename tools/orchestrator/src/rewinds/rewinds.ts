@@ -1,0 +1,225 @@
+import {
+  type CommandReply,
+  isActive,
+  isChecking,
+  PLANNED_FILES,
+  type RewindBody,
+  type RewindPlan,
+  type SessionSummary,
+  type StageId,
+} from '@callboard/contract';
+import { openChange, saveChange } from '../domain/change-session.ts';
+import { begin, requireNotGoingBack } from '../domain/going-back.ts';
+import { requireNoAlarm } from '../domain/session-alarm.ts';
+import type { Edges } from '../lib/edges.ts';
+import { Rejection } from '../lib/errors.ts';
+import { createKeyedMutex } from '../lib/keyed-mutex.ts';
+import type { GoingBack } from '../store/going-back-records.ts';
+import { type SessionRecord, summaryOf } from '../store/records.ts';
+import type { Tables } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+import { type CarryOutParts, carryOut } from './carry-out.ts';
+import { findMoment, type Moment, type MomentParts, type Place, requirePlace } from './find-moment.ts';
+
+export interface RewindsParts extends MomentParts, CarryOutParts {
+  worktrees: Pick<Worktrees, 'planRestore' | 'restore' | 'keepTurn' | 'pinTurn' | 'commitsSince'>;
+  edges: Pick<Edges, 'newId'>;
+  /** Ends the process of an idle session. False: it got work meanwhile. */
+  endIfIdle: (stageId: StageId, reason: string) => Promise<boolean>;
+}
+
+/** Sets stages back to before an earlier message. What was is kept, and can be had again until the next message. */
+export interface Rewinds {
+  /**
+   * Sets files, conversation or both back, after its process has ended; with `dryRun`, only tells what would change.
+   * @throws Rejection `unknown_stage`, `no_session`, `unknown_message`, `session_alarm`, `already_done`; `stage_running` while Claude
+   *   or a check works; `cannot_go_back` with the reason
+   */
+  rewind(stageId: StageId, body: RewindBody, actor: string): Promise<CommandReply<'rewind_session'>>;
+  /** Undoes the newest going back. @throws as `rewind` */
+  undo(stageId: StageId, actor: string): Promise<SessionSummary>;
+  /** Completes what a crash interrupted. Does not reject if one stage fails. */
+  settleInterrupted(): Promise<void>;
+}
+
+const ENDED = 'Ended to go back to an earlier message. A message resumes the session.';
+
+export function createRewinds(parts: RewindsParts): Rewinds {
+  const exclusively = createKeyedMutex();
+  return {
+    rewind: (stageId, body, actor) => exclusively(stageId, () => rewind(parts, stageId, body, actor)),
+    undo: (stageId, actor) => exclusively(stageId, () => undo(parts, stageId, actor)),
+    settleInterrupted: async () => {
+      await settleSessions(parts);
+      await settleForks(parts);
+    },
+  };
+}
+
+async function rewind(
+  parts: RewindsParts,
+  stageId: StageId,
+  body: RewindBody,
+  actor: string,
+): Promise<CommandReply<'rewind_session'>> {
+  const { store } = parts;
+  const { messageId, dryRun = false } = body;
+  await requireAtRest(store.read, stageId);
+  const wants = wantsOf(body);
+  const place = await requirePlace(store, stageId);
+  const moment = await findMoment(parts, place, messageId);
+  requireNotTakenBack(place.session, moment.message.index);
+  const plan = await planOf(parts, place, moment);
+  if (dryRun) return { plan, session: summaryOf(place.session) };
+  const { files, conversation } = moment;
+  if (wants.files && typeof files === 'string') throw new Rejection('cannot_go_back', files);
+  if (wants.conversation && typeof conversation === 'string') throw new Rejection('cannot_go_back', conversation);
+  await endProcess(parts, stageId);
+  const id = parts.edges.newId();
+  const kept = wants.files ? await keepPresent(parts, place, id) : null;
+  await storeIntent(parts, stageId, ({ transcriptLength: to }, at) => ({
+    kind: 'rewind',
+    entry: { ...{ id, messageId, at, by: actor, from: moment.message.index, to }, ...wants, canUndo: true },
+    by: actor,
+    files: kept === null || typeof files === 'string' ? null : { target: files.target, kept },
+    conversation: !wants.conversation || typeof conversation === 'string' ? null : conversation.state,
+    blocked: [],
+  }));
+  return { plan, session: await carryOut(parts, stageId) };
+}
+
+async function undo(parts: RewindsParts, stageId: StageId, actor: string): Promise<SessionSummary> {
+  const place = await requirePlace(parts.store, stageId);
+  requireUndo(place.session);
+  await endProcess(parts, stageId);
+  const kept = place.session.undo?.files == null ? null : await keepPresent(parts, place, parts.edges.newId());
+  await storeIntent(parts, stageId, (record) => {
+    const { undo: before, entry } = requireUndo(record);
+    const files = kept === null || before.files === null ? null : { target: before.files, kept };
+    return { kind: 'undo', entry, by: actor, files, conversation: before.conversation, blocked: [] };
+  });
+  return carryOut(parts, stageId);
+}
+
+/** Ends the process, so that nothing changes the files or the conversation meanwhile. */
+async function endProcess({ store, endIfIdle }: RewindsParts, stageId: StageId): Promise<void> {
+  const { launchId } = await requireAtRest(store.read, stageId);
+  if (launchId !== null && !(await endIfIdle(stageId, ENDED))) throw running(stageId);
+}
+
+const keepPresent = async ({ worktrees }: RewindsParts, { stage, worktree }: Place, id: string): Promise<string> =>
+  (await worktrees.keepTurn(worktree, { stageId: stage.id, name: `before-${id}` })).commit;
+
+/** Stores what is about to happen; on disk when it resolves. */
+const storeIntent = (
+  { store }: RewindsParts,
+  stageId: StageId,
+  make: (record: SessionRecord, now: string) => GoingBack,
+): Promise<void> =>
+  store.transact(
+    async (tx) => {
+      const { launchId } = await requireAtRest(tx, stageId);
+      if (launchId !== null) throw running(stageId);
+      const change = await openChange(tx, stageId);
+      begin(change, make(change.record, tx.now));
+      await saveChange(tx, change);
+    },
+    { sync: 'now' },
+  );
+
+async function settleSessions(parts: RewindsParts): Promise<void> {
+  const { store, log } = parts;
+  for (const { stageId, goingBack } of await store.read.sessions.list()) {
+    if (goingBack === null) continue;
+    log.info({ stageId }, 'completing an interrupted going back');
+    await carryOut(parts, stageId).catch((error: unknown) => log.warn({ err: error, stageId }, 'going back failed'));
+  }
+}
+
+/** Keeps the files of forks that were not started: a crash may have come before. */
+async function settleForks({ store, worktrees, log }: RewindsParts): Promise<void> {
+  for (const { id, projectId, fork, origin } of await store.read.stages.list()) {
+    if (fork === null || origin === null || origin.tree === null || origin.isTaken) continue;
+    const project = await store.read.projects.find(projectId);
+    if (project === null) continue;
+    await worktrees
+      .pinTurn(project, id, 'fork', origin.tree)
+      .catch((error: unknown) => log.warn({ err: error, stageId: id }, 'keeping the files of a fork failed'));
+  }
+}
+
+/** With neither, both; else what is left out stays. */
+function wantsOf({ files, conversation }: RewindBody): { files: boolean; conversation: boolean } {
+  const wants = { files: files ?? conversation !== true, conversation: conversation ?? files !== true };
+  if (wants.files || wants.conversation) return wants;
+  throw new Rejection('bad_request', 'Nothing is to go back: choose files, conversation or both.');
+}
+
+function requireNotTakenBack({ goneBack }: SessionRecord, index: number): void {
+  if (!goneBack.some(({ conversation, from, to }) => conversation && from <= index && index <= to)) return;
+  const text = 'This message was taken back. Undo that first, or fork a stage from it.';
+  throw new Rejection('cannot_go_back', text);
+}
+
+const running = (stageId: StageId): Rejection =>
+  new Rejection('stage_running', `Claude is working on ${stageId}. Stop it first, then go back.`);
+
+/** Returns the session if nothing works on the stage. */
+async function requireAtRest(tables: Tables, stageId: StageId): Promise<SessionRecord> {
+  const record = await tables.sessions.find(stageId);
+  const stage = await tables.stages.find(stageId);
+  if (stage === null) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+  if (record === null)
+    throw new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
+  requireNoAlarm(record);
+  requireNotGoingBack(record);
+  if (isChecking(record))
+    throw new Rejection('stage_running', `A check of ${stageId} is running. Stop it, or wait for its result.`);
+  if (isActive(record.state)) throw running(stageId);
+  if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done. Reopen it first.`);
+  return record;
+}
+
+function requireUndo({ stageId, undo, goneBack }: SessionRecord) {
+  const entry = goneBack.at(-1);
+  if (undo !== null && entry?.canUndo) return { undo, entry };
+  const text = `There is nothing to undo in ${stageId}: nobody went back, or a message was sent since. To see how it was then, fork a stage from one of the messages that were taken back.`;
+  throw new Rejection('cannot_go_back', text);
+}
+
+async function planOf(
+  { store, worktrees }: RewindsParts,
+  { stage, worktree }: Place,
+  { message, files, conversation }: Moment,
+): Promise<RewindPlan> {
+  const restore = typeof files === 'string' ? null : await worktrees.planRestore(worktree, files);
+  return {
+    files:
+      restore === null || typeof files === 'string'
+        ? null
+        : {
+            at: files.at,
+            changes: restore.changes.slice(0, PLANNED_FILES).map(({ path, oldPath, status, additions, deletions }) => ({
+              ...{ path, oldPath, status, additions, deletions },
+            })),
+            counts: {
+              files: restore.changes.length,
+              additions: restore.changes.reduce((sum, one) => sum + one.additions, 0),
+              deletions: restore.changes.reduce((sum, one) => sum + one.deletions, 0),
+            },
+            blocked: restore.blocked,
+            notKept: restore.notKept.slice(0, PLANNED_FILES),
+            commits: await worktrees.commitsSince(worktree, files.head),
+          },
+    filesProblem: typeof files === 'string' ? files : null,
+    conversation:
+      typeof conversation === 'string'
+        ? null
+        : {
+            messages: await store.read.transcript.countMessages(stage.id, message.index),
+            isNew: conversation.at === null,
+          },
+    conversationProblem: typeof conversation === 'string' ? conversation : null,
+    text: message.text,
+  };
+}

@@ -1,0 +1,168 @@
+import { lstat, mkdtemp, readdir, rm, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { NotKept, RewindBlocked, Worktree } from '@callboard/contract';
+import { OperationalError } from '../lib/errors.ts';
+import { describeWorktree } from './describe-worktree.ts';
+import type { Git } from './git/git.ts';
+import { withObjectsOnlyGit } from './git/objects-only-git.ts';
+import { leftOutOf } from './keep-worktree.ts';
+import { takeSnapshot } from './snapshot.ts';
+import { type TreeChange, treeChanges } from './tree-changes.ts';
+
+/** What setting the files of a worktree back would change. */
+export interface RestorePlan {
+  /** From the present files to those of the snapshot, without what is blocked. */
+  changes: TreeChange[];
+  /** What differs and stays as it is. */
+  blocked: RewindBlocked[];
+  /** What is in no snapshot of the present files. */
+  notKept: NotKept[];
+}
+
+export interface RestoreOrder {
+  /** The commit or tree whose files the worktree gets. */
+  target: string;
+  /** The commit that has the present files. A file that differs from it was changed since, and stays. */
+  kept?: string;
+}
+
+const PATHS_PER_CALL = 500;
+const SUBMODULE = '160000';
+
+/** As `Worktrees.planRestore`. */
+export async function planRestore(git: Git, worktree: Worktree, { target, kept }: RestoreOrder): Promise<RestorePlan> {
+  const { path } = worktree;
+  const about = await describeWorktree(git, worktree);
+  const notKept = await leftOutOf(git, path);
+  const { tree } = await takeSnapshot(git, path, { ownIndex: about.index });
+  const [all, since] = await withObjectsOnlyGit(git, about, async (plain) => [
+    await treeChanges(plain, tree, `${target}^{tree}`),
+    kept === undefined ? [] : await treeChanges(plain, kept, tree),
+  ]);
+  if (all === null || since === null) {
+    const message = `The files of that moment are no longer in the repository at ${path}: git has removed them.`;
+    throw new OperationalError('worktree_failed', message);
+  }
+  const untouchable = notKept.filter(({ reason }) => reason !== 'ignored').map((one) => one.path);
+  const facts = { root: path, untouchable, since: pathsOf(since), going: goingOf(all) };
+  const blocked: RewindBlocked[] = [];
+  const changes: TreeChange[] = [];
+  for (const change of all.flatMap(withoutRename)) {
+    if (staysAnyway(change, untouchable)) continue; // `notKept` names it
+    const reason = await whyBlocked(change, facts);
+    if (reason === null) changes.push(change);
+    else blocked.push({ path: change.path, reason });
+  }
+  return { changes, blocked, notKept };
+}
+
+/** As `Worktrees.restore`. */
+export async function restoreFiles(git: Git, worktree: Worktree, order: RestoreOrder): Promise<RestorePlan> {
+  const plan = await planRestore(git, worktree, order);
+  const { path } = worktree;
+  for (const { path: file } of plan.changes.filter(({ status }) => status === 'deleted')) await remove(path, file);
+  const written = plan.changes.filter(({ status }) => status !== 'deleted').map((change) => change.path);
+  // They decide how git writes the others.
+  const isAttributes = (file: string) => file === '.gitattributes' || file.endsWith('/.gitattributes');
+  const attributes = written.filter(isAttributes);
+  await write(git, path, order.target, attributes);
+  await write(
+    git,
+    path,
+    order.target,
+    written.filter((file) => !isAttributes(file)),
+  );
+  return plan;
+}
+
+async function write(git: Git, path: string, target: string, files: readonly string[]): Promise<void> {
+  if (files.length === 0) return;
+  const folder = await mkdtemp(join(tmpdir(), 'callboard-index-'));
+  try {
+    // An index of its own: what is staged in the worktree stays staged.
+    const env = { GIT_INDEX_FILE: join(folder, 'index'), LC_ALL: 'C' };
+    await git.must(path, ['read-tree', `${target}^{tree}`], env);
+    for (let at = 0; at < files.length; at += PATHS_PER_CALL)
+      await git.must(path, ['checkout-index', '--force', '--', ...files.slice(at, at + PATHS_PER_CALL)], env);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Deletes a file, and the folders above it that are empty then. */
+async function remove(root: string, file: string): Promise<void> {
+  await rm(join(root, file), { force: true });
+  for (let folder = dirname(file); folder !== '.'; folder = dirname(folder)) {
+    const isGone = await rmdir(join(root, folder)).then(
+      () => true,
+      () => false, // something else is in it
+    );
+    if (!isGone) return;
+  }
+}
+
+/** A rename as the removal of one file and the return of another. */
+function withoutRename(change: TreeChange): TreeChange[] {
+  if (change.oldPath === null) return [change];
+  const { oldPath, oldMode, newMode, oldId } = change;
+  const counts = { additions: 0, deletions: 0, isBinary: change.isBinary };
+  return [
+    { ...counts, path: oldPath, oldPath: null, status: 'deleted', oldMode, newMode: null, oldId, newId: null },
+    { ...change, oldPath: null, status: 'added', oldMode: null, newMode, oldId: null },
+  ];
+}
+
+const pathsOf = (changes: readonly TreeChange[]): ReadonlySet<string> =>
+  new Set(changes.flatMap(({ path, oldPath }) => (oldPath === null ? [path] : [path, oldPath])));
+
+/** The files that are removed. */
+const goingOf = (changes: readonly TreeChange[]): ReadonlySet<string> =>
+  new Set(changes.flatMap(withoutRename).flatMap(({ path, status }) => (status === 'deleted' ? [path] : [])));
+
+const isWithin = (path: string, folders: readonly string[]): boolean =>
+  folders.some((one) => path === one || path.startsWith(`${one}/`));
+
+/** Whether the snapshot does not have it because no snapshot would. */
+const staysAnyway = ({ path, status }: TreeChange, untouchable: readonly string[]): boolean =>
+  status === 'deleted' && isWithin(path, untouchable);
+
+interface Facts {
+  root: string;
+  /** What is in no snapshot: nested repositories, large and unreadable files. */
+  untouchable: readonly string[];
+  /** What differs from the files that were kept. */
+  since: ReadonlySet<string>;
+  going: ReadonlySet<string>;
+}
+
+async function whyBlocked(
+  { path, status, oldMode, newMode }: TreeChange,
+  facts: Facts,
+): Promise<RewindBlocked['reason'] | null> {
+  if (oldMode === SUBMODULE || newMode === SUBMODULE) return 'submodule';
+  if (path.startsWith('"')) return 'name';
+  if (facts.since.has(path)) return 'changed-since';
+  if (isWithin(path, facts.untouchable)) return 'in-the-way';
+  return (await isInTheWay(path, status === 'added', facts)) ? 'in-the-way' : null;
+}
+
+/** Whether writing or deleting the file would touch something that is in no snapshot. */
+async function isInTheWay(path: string, isNew: boolean, { root, going }: Facts): Promise<boolean> {
+  const parts = path.split('/');
+  for (let depth = 1; depth < parts.length; depth++) {
+    const above = parts.slice(0, depth).join('/');
+    const found = await lstat(join(root, above)).catch(() => null);
+    if (found === null) break;
+    // A link would lead out of the worktree.
+    if (!found.isDirectory()) return !going.has(above);
+  }
+  if (!isNew) return false;
+  const found = await lstat(join(root, path)).catch(() => null);
+  if (found === null) return false;
+  if (!found.isDirectory()) return true;
+  const entries = await readdir(join(root, path), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => !entry.isDirectory());
+  const nameOf = (entry: (typeof entries)[number]) => join(entry.parentPath, entry.name).slice(root.length + 1);
+  return files.some((entry) => !going.has(nameOf(entry)));
+}
