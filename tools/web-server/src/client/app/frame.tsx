@@ -5,10 +5,12 @@ import { useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { closeCompleteDialog, useCompleteDialogStage } from '../data/complete-dialog.ts';
 import { closeDeleteDialog, useDeleteDialogStage } from '../data/delete-dialog.ts';
+import { closeMomentDialog, useMomentDialog } from '../data/moment-dialog.ts';
 import { boardQuery } from '../data/queries.ts';
 import { saveDraftsOnLeave } from '../features/interaction/api/use-draft.ts';
 import { followPerson } from '../features/interaction/model/arming-store.ts';
 import { useNewLoginNotices } from '../features/logins/api/use-new-login-notices.tsx';
+import { useOfferText } from '../features/messages/api/offer-text.ts';
 import { errorText, isTransient } from '../lib/api-client.ts';
 import { useStreamState } from '../stream/stream-context.tsx';
 import { BrandMark } from '../ui/brand-mark.tsx';
@@ -28,6 +30,7 @@ import { useTabTitle } from './use-tab-title.ts';
 const RequestOverlay = lazyComponent(() => import('../features/interaction/components/request-overlay.tsx'));
 const CompleteDialog = lazyComponent(() => import('../features/session/components/complete-dialog.tsx'));
 const DeleteDialog = lazyComponent(() => import('../features/session/components/delete-dialog.tsx'));
+const MomentDialog = lazyComponent(() => import('../features/session/components/moment-dialog.tsx'));
 const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
@@ -83,6 +86,7 @@ function Framed() {
       <OverPage />
       <Completing />
       <Deleting />
+      <AtMoment />
     </>
   );
 }
@@ -117,6 +121,19 @@ function Deleting() {
   return (
     <ErrorBoundary name="What deletes a stage" close={closeDeleteDialog}>
       {isLoaded && <DeleteDialog />}
+    </ErrorBoundary>
+  );
+}
+
+/** Asks before a stage goes back to a message, or is forked there; loaded when somebody is first about to. */
+function AtMoment() {
+  const isOpen = useMomentDialog() !== null;
+  const [isLoaded, setLoaded] = useState(false);
+  if (isOpen && !isLoaded) setLoaded(true);
+  const offerText = useOfferText();
+  return (
+    <ErrorBoundary name="What goes back to a message" close={closeMomentDialog}>
+      {isLoaded && <MomentDialog offerText={offerText} />}
     </ErrorBoundary>
   );
 }

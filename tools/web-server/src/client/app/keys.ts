@@ -90,6 +90,8 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
       { keys: ['/'], does: 'Find in the transcript' },
       { keys: ['J', 'K'], does: 'Next entry, previous entry' },
       { keys: ['Enter'], does: 'Open or fold the entry' },
+      { keys: ['R'], does: 'Back to the message in hand' },
+      { keys: ['F'], does: 'Fork the stage from the message in hand' },
       { keys: ['Home'], does: 'First entry of the transcript' },
       { keys: ['End'], does: 'Last entry of the transcript' },
     ],

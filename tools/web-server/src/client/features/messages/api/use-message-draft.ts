@@ -5,7 +5,8 @@ import { draftOf, draftsQuery, putDraft } from '../../../data/server-drafts.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { useUnsent } from '../model/unsent-store.ts';
 
-const KEY = 'message';
+/** The key of the draft that a message box has. */
+export const KEY = 'message';
 const PAUSE_MS = 400;
 
 /** The text of a stage's message box. The server stores it a moment after it was typed. */

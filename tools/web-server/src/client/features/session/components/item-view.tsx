@@ -12,8 +12,10 @@ import { blockKey, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { Fold } from './fold.tsx';
 import { LongText } from './long-text.tsx';
+import { MessageActions } from './message-actions.tsx';
 import { SentFiles } from './prompt-files.tsx';
 import { SettingsActions } from './settings-actions.tsx';
+import { TakenBackLine, UndoGoingBack } from './taken-back.tsx';
 import { ThoughtFold } from './thought-fold.tsx';
 import { LookupsCard, StepsCard, ToolCard } from './tool-card.tsx';
 import css from './transcript.module.css';
@@ -29,6 +31,8 @@ export const ItemView = memo(function ItemView({ item, isStep = false }: { item:
       return <StepsCard toolUseId={item.toolUseId} items={item.children} />;
     case 'entry':
       return <EntryView entry={item.entry} isStep={isStep} />;
+    case 'taken-back':
+      return <TakenBackLine goneBack={item.goneBack} />;
     default:
       return item satisfies never;
   }
@@ -87,11 +91,13 @@ interface SaidProps {
   at: string | null;
   /** The text that the copy button copies. */
   text: string;
+  /** What else can be done with it. */
+  actions?: ReactNode;
   children: ReactNode;
 }
 
 /** Something that was said: by whom and when on the left, and a button that copies it. */
-function Said({ who, at, text, children }: SaidProps) {
+function Said({ who, at, text, actions, children }: SaidProps) {
   return (
     <div className={css.said}>
       <span className={css.who}>
@@ -105,14 +111,25 @@ function Said({ who, at, text, children }: SaidProps) {
         )}
       </span>
       {children}
-      {at !== null && <CopyButton className={css.copy} label="Copy message" read={() => text} />}
+      {at !== null && (
+        <div className={css.saidActions}>
+          {actions}
+          <CopyButton className={css.copy} label="Copy message" read={() => text} />
+        </div>
+      )}
     </div>
   );
 }
 
 function UserText({ entry, isStep }: { entry: Entry<'user'>; isStep: boolean }) {
+  const { messageId } = entry;
   return (
-    <Said who={entry.by ?? (isStep ? 'Task' : 'Callboard')} at={entry.at} text={entry.text}>
+    <Said
+      who={entry.by ?? (isStep ? 'Task' : 'Callboard')}
+      at={entry.at}
+      text={entry.text}
+      actions={!isStep && messageId !== null && <MessageActions entry={{ ...entry, messageId }} />}
+    >
       <div className={css.user}>
         <LongText id={`user:${entry.stageId}:${entry.index}`} text={entry.text}>
           {(shown) => <div>{shown}</div>}
@@ -156,6 +173,7 @@ function Notice({ entry }: { entry: Entry<'notice'> }) {
       {title !== null && <strong>{title}. </strong>}
       {plainOutput(entry.text)}
       {ABOUT_SETTINGS.has(entry.code) && <SettingsActions entry={entry} />}
+      {entry.code === 'gone-back' && <UndoGoingBack index={entry.index} />}
     </>
   );
   return <Indented>{entry.level === 'error' ? <FailureNote>{words}</FailureNote> : <Note>{words}</Note>}</Indented>;

@@ -1,5 +1,6 @@
 import { resumeCommand, type StageView, shellQuote } from '@callboard/contract';
 import type { ComponentType, ReactNode } from 'react';
+import { Link } from 'react-router';
 import { cost, exactTime } from '../../../lib/format.ts';
 import { modeWords } from '../../../lib/permission-modes.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
@@ -83,6 +84,11 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
         {stage.adopted !== null && (
           <Row name="Continues">
             <CopyLine text={stage.adopted.conversationId} label="ID of the conversation" /> from {stage.adopted.folder}
+          </Row>
+        )}
+        {stage.fork !== null && (
+          <Row name="Forked from">
+            <Link to={`/stages/${stage.fork.stageId}`}>{stage.fork.title}</Link> ({stage.fork.stageId})
           </Row>
         )}
         {stage.source !== null && <Row name="Imported from">{stage.source}</Row>}

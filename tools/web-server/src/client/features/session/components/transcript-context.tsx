@@ -1,8 +1,13 @@
-import type { PendingRequest } from '@callboard/contract';
+import { type GoneBack, type PendingRequest, StageId } from '@callboard/contract';
 import { createContext, type ReactNode, use } from 'react';
 
 /** What the items of a transcript need from their page. */
 export interface TranscriptParts {
+  stageId: StageId;
+  /** The times that a person went back, oldest first. */
+  goneBack: readonly GoneBack[];
+  /** Whether what was taken back then is shown. */
+  isOpen: (goneBack: GoneBack) => boolean;
   /** The stage's worktree. Paths inside are shown relative to it. */
   folder: string | null;
   /** The forms of a tool call's open requests. */
@@ -12,6 +17,9 @@ export interface TranscriptParts {
 }
 
 const PartsContext = createContext<TranscriptParts>({
+  stageId: StageId.parse('STAGE-0'),
+  goneBack: [],
+  isOpen: () => false,
   folder: null,
   requestsOf: () => null,
   requestAt: () => undefined,

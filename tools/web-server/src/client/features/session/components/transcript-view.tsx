@@ -1,6 +1,7 @@
-import type { PendingRequest, StageId, StageView } from '@callboard/contract';
+import type { GoneBack, PendingRequest, StageId, StageView } from '@callboard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ComponentType, useEffect, useMemo, useState } from 'react';
+import { Link } from 'react-router';
 import { transcriptQuery } from '../../../data/queries.ts';
 import {
   hasEarlier,
@@ -13,8 +14,10 @@ import { useCommand } from '../../../data/use-command.tsx';
 import { useLiveBlocks, useWatchedText } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Markdown, preloadMarkdown } from '../../../ui/markdown.tsx';
+import { Note } from '../../../ui/note.tsx';
 import { type GrowingItems, growItems } from '../model/growing-items.ts';
 import type { RowList } from '../model/row-list.ts';
+import { placeOf, takenBackBy } from '../model/taken-back.ts';
 import { useTranscriptFind } from '../model/transcript-find.ts';
 import { blockKey, holdsOne } from '../model/transcript-items.ts';
 import { ActivityLine, hasActivity } from './activity-line.tsx';
@@ -24,6 +27,7 @@ import { ItemView } from './item-view.tsx';
 import { LiveThought, TextRow } from './live-rows.tsx';
 import { PromptFiles } from './prompt-files.tsx';
 import head from './stage-head.module.css';
+import { useFolded } from './taken-back.tsx';
 import css from './transcript.module.css';
 import { type TranscriptParts, TranscriptPartsProvider } from './transcript-context.tsx';
 import { useFind } from './use-find.ts';
@@ -41,6 +45,7 @@ interface TranscriptViewProps {
 }
 
 const NOTHING: Transcript = { entries: [], total: 0 };
+const NEVER: readonly GoneBack[] = [];
 
 /** Everything that happened in a stage's session, and the text being written right now. */
 export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewProps) {
@@ -56,9 +61,10 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
     before?.isOpen === false && (data.entries[0]?.index ?? 0) <= before.adopted.lastEntry + 1
       ? { ...all, left: 0 }
       : all;
-  const items = useItems(transcript);
-  const parts = useParts(stage, pending, RequestSlot);
-  const rows = useRows(stage, { items, pending, isPending, RequestSlot });
+  const { goneBack = NEVER } = stage.session ?? {};
+  const { items, openIds } = useFolded(useItems(transcript), goneBack, isFinding);
+  const parts = useParts(stage, { pending, RequestSlot, goneBack, openIds });
+  const rows = useRows(stage, { items, pending, isPending, RequestSlot, goneBack });
   const find = useFind(stage.id, items, earlier);
   const jump = useJumpToEntry(items, earlier);
   return (
@@ -89,7 +95,13 @@ function useItems({ entries }: Transcript): GrowingItems {
   return next;
 }
 
-function useParts(stage: StageView, pending: readonly PendingRequest[], RequestSlot: RequestSlot): TranscriptParts {
+interface PartsOptions extends Pick<RowsOptions, 'pending' | 'RequestSlot' | 'goneBack'> {
+  /** The times whose taken back entries are shown. */
+  openIds: ReadonlySet<string>;
+}
+
+function useParts(stage: StageView, { pending, RequestSlot, goneBack, openIds }: PartsOptions): TranscriptParts {
+  const { id: stageId } = stage;
   const folder = stage.worktree?.path ?? null;
   return useMemo(() => {
     const slot = (request: PendingRequest) => (
@@ -98,11 +110,12 @@ function useParts(stage: StageView, pending: readonly PendingRequest[], RequestS
       </div>
     );
     return {
-      folder,
+      ...{ stageId, goneBack, folder },
+      isOpen: ({ id }) => openIds.has(id),
       requestAt: (toolUseId) => pending.find((request) => request.toolUseId === toolUseId),
       requestsOf: (toolUseId) => pending.filter((request) => request.toolUseId === toolUseId).map(slot),
     };
-  }, [folder, pending, RequestSlot]);
+  }, [stageId, folder, pending, RequestSlot, goneBack, openIds]);
 }
 
 interface RowsOptions {
@@ -110,10 +123,11 @@ interface RowsOptions {
   pending: readonly PendingRequest[];
   isPending: boolean;
   RequestSlot: RequestSlot;
+  goneBack: readonly GoneBack[];
 }
 
 /** The rows: the stored items, the blocks being written, requests whose call is not there, and what Claude does now. */
-function useRows(stage: StageView, { items: grown, pending, isPending, RequestSlot }: RowsOptions): RowList {
+function useRows(stage: StageView, { items: grown, pending, isPending, RequestSlot, goneBack }: RowsOptions): RowList {
   const { id: stageId } = stage;
   const blocks = useLiveBlocks(stageId);
   const isActive = isPending || hasActivity(stage);
@@ -154,12 +168,18 @@ function useRows(stage: StageView, { items: grown, pending, isPending, RequestSl
       render: (index) => {
         const item = items[index];
         if (item === undefined) return more[index - items.length]?.content;
-        if (item.kind !== 'entry' || item.entry.kind !== 'text') return <ItemView item={item} />;
-        return <TextRow stageId={stageId} blockId={item.entry.blockId} entry={item.entry} />;
+        const row =
+          item.kind !== 'entry' || item.entry.kind !== 'text' ? (
+            <ItemView item={item} />
+          ) : (
+            <TextRow stageId={stageId} blockId={item.entry.blockId} entry={item.entry} />
+          );
+        const isTakenBack = item.kind !== 'taken-back' && takenBackBy(goneBack, placeOf(item)) !== null;
+        return isTakenBack ? <div className={css.takenBack}>{row}</div> : row;
       },
       kept: [...holding, ...loose.map((_, at) => first + at)],
     };
-  }, [grown, blocks, pending, isPending, isActive, stageId, RequestSlot]);
+  }, [grown, blocks, pending, isPending, isActive, stageId, RequestSlot, goneBack]);
 }
 
 /** Loads the entries before those that are loaded: a page at a time, or all of them. */
@@ -198,6 +218,13 @@ export function NotStarted({ stage }: { stage: StageView }) {
   return (
     <div className={head.ready}>
       <div className={head.readyInner}>
+        {stage.fork !== null && (
+          <Note>
+            Goes on from <Link to={`/stages/${stage.fork.stageId}`}>{stage.fork.title}</Link>, before one of its
+            messages: {stage.fork.conversationId !== null && 'Claude knows what was said there until then, and '}the
+            worktree begins with the files of that moment.
+          </Note>
+        )}
         <h2 className={head.sub}>Prompt</h2>
         <Markdown text={stage.prompt} />
         <PromptFiles stage={stage} />

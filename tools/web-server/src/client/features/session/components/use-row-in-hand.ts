@@ -8,6 +8,9 @@ interface HandOptions {
   goTo: (index: number, align: 'auto' | 'center') => void;
 }
 
+/** The keys of buttons in a row: a button with `data-row-key` is pressed by it while its row is in hand. */
+const ROW_KEYS: readonly string[] = ['r', 'f'];
+
 /** The row that keys work on: j and k move it, Enter opens and folds what is in it. */
 export function useRowInHand(box: RefObject<HTMLElement | null>, { rows, virtualizer, goTo }: HandOptions) {
   const [held, setHeld] = useState<{ key: string; index: number } | null>(null);
@@ -20,9 +23,13 @@ export function useRowInHand(box: RefObject<HTMLElement | null>, { rows, virtual
     take(index);
     goTo(index, 'auto');
   };
-  const toggle = (): void => {
-    const row = box.current?.querySelector(`[data-index="${current}"]`);
-    row?.querySelector<HTMLButtonElement>('button[aria-expanded]')?.click();
+  const inRow = (selector: string) =>
+    box.current?.querySelector<HTMLButtonElement>(`[data-index="${current}"] button${selector}`);
+  const toggle = (): void => inRow('[aria-expanded]')?.click();
+  const press = (key: string): boolean => {
+    const button = inRow(`[data-row-key="${key}"]`);
+    button?.click();
+    return button != null;
   };
 
   return {
@@ -34,6 +41,7 @@ export function useRowInHand(box: RefObject<HTMLElement | null>, { rows, virtual
       if (key === 'j') move(1);
       else if (key === 'k') move(-1);
       else if (key === 'Enter' && current !== null) toggle();
+      else if (current !== null && ROW_KEYS.includes(key)) return press(key);
       else return false;
       return true;
     },

@@ -31,6 +31,8 @@ function foundIn(item: TranscriptItem, pattern: RegExp): string[][] {
       return foundInTool(item, pattern);
     case 'steps':
       return item.children.flatMap((child) => foundIn(child, pattern).map((open) => [item.toolUseId, ...open]));
+    case 'taken-back':
+      return [];
     default:
       return item satisfies never;
   }
@@ -66,6 +68,8 @@ function wayTo(item: TranscriptItem, entry: TranscriptEntry): string[] | null {
       return wayToTool(item, entry) ?? within(item.use.toolUseId, item.children, entry);
     case 'steps':
       return within(item.toolUseId, item.children, entry);
+    case 'taken-back':
+      return null;
     default:
       return item satisfies never;
   }
@@ -128,6 +132,8 @@ export function foldKeys(items: readonly TranscriptItem[]): string[] {
         return keysOfTool(item);
       case 'steps':
         return [item.toolUseId, ...foldKeys(item.children)];
+      case 'taken-back':
+        return [];
       default:
         return item satisfies never;
     }

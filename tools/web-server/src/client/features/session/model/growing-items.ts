@@ -72,7 +72,7 @@ function callOf(entry: TranscriptEntry): string | null {
 }
 
 function isSettled(item: TranscriptItem): boolean {
-  if (item.kind === 'lookups' || item.kind === 'entry') return true;
+  if (!('children' in item)) return true;
   if (item.kind === 'tool' && item.result === null && !item.isCutOff) return false;
   return item.children.every(isSettled);
 }

@@ -1,4 +1,4 @@
-import type { Decision, TranscriptEntry } from '@callboard/contract';
+import type { Decision, GoneBack, TranscriptEntry } from '@callboard/contract';
 
 type Entry<K extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { kind: K }>;
 
@@ -23,7 +23,9 @@ export type TranscriptItem =
   | { kind: 'lookups'; tools: ToolItem[] }
   /** The steps of a subagent whose call is not loaded. */
   | { kind: 'steps'; toolUseId: string; children: TranscriptItem[] }
-  | { kind: 'entry'; entry: Exclude<TranscriptEntry, Entry<'tool-use'>> };
+  | { kind: 'entry'; entry: Exclude<TranscriptEntry, Entry<'tool-use'>> }
+  /** The line above what was taken back when a person went back. */
+  | { kind: 'taken-back'; goneBack: GoneBack };
 
 type Steps = Extract<TranscriptItem, { kind: 'steps' }>;
 
@@ -138,7 +140,7 @@ function stepsIn(item: TranscriptItem): number {
 
 /** Whether the item contains one of these calls, also nested. */
 export function holdsOne(item: TranscriptItem, toolUseIds: ReadonlySet<string>): boolean {
-  if (toolUseIds.size === 0 || item.kind === 'lookups' || item.kind === 'entry') return false;
+  if (toolUseIds.size === 0 || !('children' in item)) return false;
   if (item.kind === 'tool' && toolUseIds.has(item.use.toolUseId)) return true;
   return item.children.some((child) => holdsOne(child, toolUseIds));
 }
@@ -157,6 +159,8 @@ export function itemKey(item: TranscriptItem): string {
       return toolKey(item.toolUseId);
     case 'entry':
       return entryKey(item.entry);
+    case 'taken-back':
+      return `taken-back:${item.goneBack.id}`;
     default:
       return item satisfies never;
   }
