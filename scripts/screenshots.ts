@@ -10,6 +10,7 @@ import { claudePidOf } from '../e2e/support/processes.ts';
 import { apiOf, makeScene, type Scene } from '../e2e/support/scene.ts';
 import { checkPictures } from './check-pictures.ts';
 import { finishingPictures } from './finishing-pictures.ts';
+import { goingBackPictures } from './going-back-pictures.ts';
 import { movingInPictures } from './moving-in-pictures.ts';
 import { pullRequestPictures } from './pull-request-pictures.ts';
 import { reviewPictures } from './review-pictures.ts';
@@ -133,7 +134,7 @@ const PICTURES: Record<string, Look> = {
   ...Object.fromEntries(
     Object.entries({
       ...{ ...finishingPictures, ...pullRequestPictures, ...workspacePictures },
-      ...{ ...movingInPictures, ...checkPictures },
+      ...{ ...movingInPictures, ...checkPictures, ...goingBackPictures },
     }).map(([name, look]): [string, Look] => [
       name,
       (page, { review }) => look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),

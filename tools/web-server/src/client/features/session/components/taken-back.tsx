@@ -47,7 +47,7 @@ export function TakenBackLine({ goneBack }: { goneBack: GoneBack }) {
           {clockTime(at)}
         </time>{' '}
         by {by}
-      </span>
+      </span>{' '}
       <span className={css.about}>{count(to - from + 1, 'entry', 'entries')}</span>
     </button>
   );

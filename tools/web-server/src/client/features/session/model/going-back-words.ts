@@ -42,7 +42,7 @@ export const commitsWords = ({ commits }: Files): string | null =>
 
 /** What happens to the conversation. */
 export function conversationWords({ messages, isNew }: NonNullable<RewindPlan['conversation']>): string {
-  const taken = `${messages === 1 ? 'This message' : `${messages} messages`} and all that followed ${messages === 1 ? 'is' : 'are'} taken back.`;
+  const taken = `${messages === 1 ? 'This message' : `${messages} messages`} and all that followed are taken back.`;
   return isNew
     ? `${taken} The next message begins a new conversation.`
     : `${taken} Claude goes on from what was said before.`;
