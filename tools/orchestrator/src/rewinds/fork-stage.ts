@@ -4,6 +4,7 @@ import { saveChange } from '../domain/change-session.ts';
 import { noteFork } from '../domain/going-back.ts';
 import { newSession } from '../domain/new-session.ts';
 import type { SessionChange } from '../domain/session-change.ts';
+import { requireNotInTerminal } from '../domain/terminal.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Stages } from '../stages/stages.ts';
 import { summaryOf } from '../store/records.ts';
@@ -28,8 +29,8 @@ interface Start extends Pick<StageFork, 'conversationId' | 'until'> {
 /**
  * Returns a stage with the conversation and the files from before a message, and that message as its prompt, not started yet; without
  * a message, one with all that was said and the present files, which goes on with its next message. The original is not touched.
- * @throws Rejection `unknown_stage`, `no_session`, `unknown_message`; `stage_running` in the middle of a turn, without a message;
- *   `cannot_go_back` if conversation or files of that moment are not known
+ * @throws Rejection `unknown_stage`, `no_session`, `unknown_message`; `stage_running` in the middle of a turn and `in_terminal`, both
+ *   without a message; `cannot_go_back` if conversation or files of that moment are not known
  */
 export const createForkStage =
   (parts: ForkParts): ForkStage =>
@@ -71,6 +72,7 @@ async function startOf({ worktrees }: ForkParts, { worktree }: Place, { files, c
 }
 
 async function present({ worktrees }: ForkParts, { stage, worktree, session }: Place): Promise<Start> {
+  requireNotInTerminal(session);
   if (isMidTurn(session.state) || session.turnRunning) {
     const text = `Claude is working on ${stage.id}. Stop it first, or fork from one of its messages.`;
     throw new Rejection('stage_running', text);

@@ -7,6 +7,9 @@ import { createGitLab } from '../../test/support/repository.ts';
 import { begun, busyTestSession, read as consumed, turnEnded, up } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject, silent } from '../../test/support/test-store.ts';
 import type { ConversationPlace } from '../claude/conversation-place.ts';
+import { changeSession } from '../domain/change-session.ts';
+import type { SessionChange } from '../domain/session-change.ts';
+import { leaveToTerminal } from '../domain/terminal.ts';
 import { createStages } from '../stages/stages.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
 import { createForkStage } from './fork-stage.ts';
@@ -77,11 +80,13 @@ async function setUp() {
   });
   const at = async (name: string) => (existsSync(file(name)) ? readFile(file(name), 'utf8') : null);
   const settingsOf = async () => ({ settings: { defaults: {} }, pipelines: [], problems: [], isAgreed: true });
-  const stages = createStages({ store, worktrees, settingsOf });
+  const pipelinesFor = async () => ({ pipelines: [], problems: [], isAgreed: true, at: null });
+  const stages = createStages({ store, worktrees, settingsOf, pipelinesFor });
   const forkStage = createForkStage({ store, worktrees, placeBefore, stages });
   return {
     ...session,
     session,
+    store,
     worktrees,
     project,
     create,
@@ -164,7 +169,7 @@ it('sets only the files back, or only the conversation', async () => {
 });
 
 it('refuses while Claude works, for a message within a turn, and without a snapshot', async () => {
-  const { create, go, stageId, session, messages, turn, transcript } = await threeTurns();
+  const { create, go, stageId, session, messages, turn, transcript, store, forkStage } = await threeTurns();
   const both = create();
   await expect(both.rewind(stageId, { messageId: MessageId.parse('nobody') }, 'Ann')).rejects.toMatchObject({
     code: 'unknown_message',
@@ -186,6 +191,11 @@ it('refuses while Claude works, for a message within a turn, and without a snaps
   const { plan: other } = await both.rewind(stageId, { messageId: fourthId ?? fifth, dryRun: true }, 'Ann');
   expect(other).toMatchObject({ files: { counts: { files: 0 } }, conversation: null });
   expect(other.conversationProblem).toContain('does not have this message');
+
+  const leave = (change: SessionChange) => leaveToTerminal(change, { since: new Date(0).toISOString(), by: 'Bob' });
+  await store.transact((tx) => changeSession(tx, stageId, leave));
+  await expect(both.rewind(stageId, go(1), 'Ann')).rejects.toMatchObject({ code: 'in_terminal' });
+  await expect(forkStage(stageId, {})).rejects.toMatchObject({ code: 'in_terminal' });
 });
 
 const never = () => new Promise<never>(() => undefined);

@@ -11,6 +11,7 @@ import {
 import { openChange, saveChange } from '../domain/change-session.ts';
 import { begin, requireNotGoingBack } from '../domain/going-back.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
+import { requireNotInTerminal } from '../domain/terminal.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
@@ -32,7 +33,7 @@ export interface RewindsParts extends MomentParts, CarryOutParts {
 export interface Rewinds {
   /**
    * Sets files, conversation or both back, after its process has ended; with `dryRun`, only tells what would change.
-   * @throws Rejection `unknown_stage`, `no_session`, `unknown_message`, `session_alarm`, `already_done`; `stage_running` while Claude
+   * @throws Rejection `unknown_stage`, `no_session`, `unknown_message`, `session_alarm`, `in_terminal`, `already_done`; `stage_running` while Claude
    *   or a check works; `cannot_go_back` with the reason
    */
   rewind(stageId: StageId, body: RewindBody, actor: string): Promise<CommandReply<'rewind_session'>>;
@@ -172,6 +173,7 @@ async function requireAtRest(tables: Tables, stageId: StageId): Promise<SessionR
   if (record === null)
     throw new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
   requireNoAlarm(record);
+  requireNotInTerminal(record);
   requireNotGoingBack(record);
   if (isChecking(record))
     throw new Rejection('stage_running', `A check of ${stageId} is running. Stop it, or wait for its result.`);

@@ -7,6 +7,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
+import { requireNotGoingBack } from '../domain/going-back.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { endedForTerminal, leaveToTerminal, type SaidInTerminal, takeBack } from '../domain/terminal.ts';
 import { Rejection } from '../lib/errors.ts';
@@ -94,6 +95,7 @@ async function mark(tx: Tx, stageId: StageId, actor: string, endTurn: boolean): 
   const { record } = await openChange(tx, stageId);
   if (record.terminal !== null) return record.terminal;
   requireNoAlarm(record);
+  requireNotGoingBack(record);
   if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done. Reopen it first.`);
   placeOf(stage, record);
   await requireLeavable(tx, record, endTurn);

@@ -1,7 +1,7 @@
 import type { Relays } from './relay.ts';
 
 const COMMON = [
-  ...(['unknown_stage', 'no_session', 'unknown_message', 'session_alarm', 'already_done'] as const),
+  ...(['unknown_stage', 'no_session', 'unknown_message', 'session_alarm', 'in_terminal', 'already_done'] as const),
   ...(['stage_running', 'cannot_go_back', 'worktree_failed'] as const),
 ];
 
