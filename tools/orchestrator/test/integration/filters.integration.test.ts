@@ -32,7 +32,7 @@ const codes = async ({ client }: Kit, stageId: string) =>
 const HARMLESS: [FilterName, boolean][] = [
   ['an empty list of open requests is left out', true],
   ['every object has one key more', true],
-  ['the answer to initialize says nothing', true],
+  ['the answer to initialize says nothing', false],
   ['nothing is told of messages', true],
   ['a line of an unknown type follows each', false],
   ['every object has another order', false],
