@@ -150,6 +150,44 @@ async function trash(page: Page): Promise<void> {
   await page.getByRole('list', { name: 'Trash' }).waitFor();
 }
 
+const IN_TERMINAL = { since: '2026-11-23T14:05:00.000Z', by: 'Ada' };
+
+/** The stage while its conversation is in a terminal, with a message that waits. */
+async function inTerminal(page: Page, show: Show): Promise<void> {
+  await page.route('**/api/board', async (route) => {
+    const response = await route.fetch();
+    const view: BoardView = await response.json();
+    for (const stage of view.stages) {
+      if (stage.title !== 'Dark mode' || stage.session === null) continue;
+      Object.assign(stage, { column: 'running' });
+      Object.assign(stage.session, { state: 'ended', launchId: null, terminal: IN_TERMINAL, queued: 1 });
+    }
+    await route.fulfill({ response, json: view }).catch(() => undefined);
+  });
+  await show();
+  await page.getByRole('button', { name: 'Take back' }).waitFor();
+  await page.waitForTimeout(400);
+  await page.unroute('**/api/board');
+}
+
+async function askForTerminal(page: Page, show: Show): Promise<void> {
+  await show();
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('menuitem', { name: 'Continue in a terminal' }).click();
+  await page.getByRole('button', { name: 'Copy command' }).waitFor();
+  await page.waitForTimeout(400);
+}
+
+async function terminalCommand(page: Page, show: Show): Promise<void> {
+  const command =
+    'cd /home/ada/.callboard/worktrees/shop/STAGE-3 && claude --resume 24796da1-60bd-44a0-8d5b-3f1c2b9a7e10';
+  await page.route('**/terminal', (route) => route.fulfill({ json: { command, terminal: IN_TERMINAL } }));
+  await askForTerminal(page, show);
+  await page.getByRole('button', { name: 'Copy command' }).click();
+  await page.getByText(command).waitFor();
+  await page.unroute('**/terminal');
+}
+
 /** What happens before Claude starts in a worktree, and what runs there, by the name of its picture. */
 export const workspacePictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
   'set-up-running': lookOf('starting', null, '', { state: 'running', exitCode: null, reason: null, endedAt: null }),
@@ -165,4 +203,7 @@ export const workspacePictures: Record<string, (page: Page, show: Show) => Promi
   worktrees,
   'worktree-clean-up': cleanUp,
   'trash-work': trash,
+  'in-terminal': inTerminal,
+  'terminal-ask': askForTerminal,
+  'terminal-command': terminalCommand,
 };

@@ -47,7 +47,7 @@ export async function composePullRequests(context: StartContext, parts: PullRequ
   });
   life.onStop('pull requests', pullRequests.stop);
   const stopFinishing = await finishStages({
-    ...{ store, log, pullRequests },
+    ...{ store, log, pullRequests, retryMs: limits.diskLookMs },
     async projectWay(stageId) {
       const { settings, fromFile, isAgreed } = await stageSettings.ofStage(stageId);
       return isAgreed || !fromFile.includes('finish') ? settings.finish : 'none'; // the file alone decides nothing

@@ -9,6 +9,7 @@ import {
 } from '@callboard/contract';
 import type { Logger } from '../lib/logger.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 import { draftCommitMessage } from './draft.ts';
 import type { PullRequests } from './pull-requests.ts';
@@ -23,30 +24,65 @@ export interface FinishParts {
   pullRequests: Pick<PullRequests, 'plan' | 'open'>;
   /** Merges the stage's work, uncommitted work with this message as well, and completes the stage. */
   merge: (stageId: StageId, message: string, actor: string) => Promise<void>;
+  /** How long to wait before stages are looked at again that could not be finished because the store failed. */
+  retryMs: number;
 }
 
 const ACTOR = 'Callboard';
 
 /**
  * Finishes stages by themselves after their last gate, where a person wanted that: once for each turn that ended well. A refusal
- * is stored with its cause, and the stage needs somebody.
+ * is stored with its cause, and the stage needs somebody; a failure of the store is no refusal, and is retried.
  * @returns how to stop
  */
 export async function finishStages(parts: FinishParts): Promise<() => Promise<void>> {
   const { store, log } = parts;
-
+  const finishIfDue = createFinishing(parts);
   const due = new Set<StageId>();
+  /** The store failed while they were looked at or finished. */
+  const again = new Set<StageId>();
+  let timer: NodeJS.Timeout | undefined;
 
   async function pass(): Promise<void> {
     for (const stageId of due) {
       due.delete(stageId);
-      const stage = boardView(await store.boardOf(stageId)).stages.find(({ id }) => id === stageId);
-      const turn = stage === undefined ? null : turnToFinish(stage);
-      if (stage === undefined || turn === null) continue;
-      const way = stage.finish ?? (await parts.projectWay(stage.id));
-      if (way !== 'none') await finish(stage, way, turn);
+      try {
+        await finishIfDue(stageId);
+      } catch (error) {
+        log.error({ err: error, stageId }, 'finishing a stage failed');
+        if (isStorageFailure(error)) again.add(stageId);
+      }
     }
+    if (again.size > 0) timer ??= setTimeout(lookAgain, parts.retryMs).unref();
   }
+
+  function lookAgain(): void {
+    timer = undefined;
+    for (const stageId of again) due.add(stageId);
+    again.clear();
+    passes.nudge();
+  }
+
+  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'finishing stages failed'));
+  const look = (stageId: StageId): void => {
+    due.add(stageId);
+    passes.nudge();
+  };
+  const unlisten = store.onEvent(({ type, data }) => {
+    if (type === 'session-updated' && !isActive(data.state) && data.lastTurn !== null) look(data.stageId);
+    if (type === 'stage-updated' && data.stage.completedAt === null && data.stage.worktree !== null) look(data.stageId);
+  });
+  for (const { stageId } of await store.read.sessions.list()) look(stageId);
+  return () => {
+    unlisten();
+    clearTimeout(timer);
+    return passes.stop();
+  };
+}
+
+/** Finishes a stage, if it is due. @throws what the store throws; a refusal is stored instead */
+function createFinishing(parts: FinishParts) {
+  const { store, log } = parts;
 
   async function finish(stage: StageView, way: Exclude<FinishWay, 'none'>, turn: string): Promise<void> {
     const { id: stageId } = stage;
@@ -54,19 +90,24 @@ export async function finishStages(parts: FinishParts): Promise<() => Promise<vo
       if (way === 'merge') await merge(stage, turn);
       else await openPullRequest(stage, turn);
     } catch (error) {
+      if (isStorageFailure(error)) throw error;
       log.info({ err: error, stageId, way }, 'stage not finished by itself');
       await refuse(stageId, way, turn, error);
     }
   }
 
   async function merge(stage: StageView, turn: string): Promise<void> {
-    const start = { way: 'merge', by: ACTOR, turn, order: null, problem: null } as const;
-    const save = (state: 'under-way' | 'done') =>
-      store.transact((tx) => changeStage(tx, stage.id, () => ({ finishing: { ...start, state, at: tx.now } })));
-    await save('under-way');
+    await saveMerge(stage, turn, 'under-way');
     await parts.merge(stage.id, draftCommitMessage(stage), ACTOR);
-    await save('done');
+    await saveMerge(stage, turn, 'done');
   }
+
+  const saveMerge = (stage: StageView, turn: string | null, state: 'under-way' | 'done') =>
+    store.transact((tx) =>
+      changeStage(tx, stage.id, () => ({
+        finishing: { ...{ way: 'merge', by: ACTOR, turn, order: null, problem: null }, state, at: tx.now },
+      })),
+    );
 
   async function openPullRequest(stage: StageView, turn: string): Promise<void> {
     const { head, tree, uncommittedCount } = await parts.pullRequests.plan(stage.id);
@@ -84,19 +125,14 @@ export async function finishStages(parts: FinishParts): Promise<() => Promise<vo
       })),
     );
 
-  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'finishing stages failed'));
-  const look = (stageId: StageId): void => {
-    due.add(stageId);
-    passes.nudge();
-  };
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'session-updated' && !isActive(data.state) && data.lastTurn !== null) look(data.stageId);
-    if (type === 'stage-updated' && data.stage.completedAt === null && data.stage.worktree !== null) look(data.stageId);
-  });
-  for (const { stageId } of await store.read.sessions.list()) look(stageId);
-  return () => {
-    unlisten();
-    return passes.stop();
+  return async (stageId: StageId): Promise<void> => {
+    const stage = boardView(await store.boardOf(stageId)).stages.find(({ id }) => id === stageId);
+    if (stage === undefined) return;
+    if (isMergedUnsaid(stage)) return void (await saveMerge(stage, stage.finishing?.turn ?? null, 'done'));
+    const turn = turnToFinish(stage);
+    if (turn === null) return;
+    const way = stage.finish ?? (await parts.projectWay(stage.id));
+    if (way !== 'none') await finish(stage, way, turn);
   };
 }
 
@@ -114,5 +150,13 @@ export function turnToFinish(stage: StageView): string | null {
   // A restart in the middle of a merge; that of a pull request is continued by itself.
   return finishing.way === 'merge' && finishing.state === 'under-way' ? turn : null;
 }
+
+/** Whether Callboard merged the stage, and a crash or a failure of the store kept it from saying so. */
+const isMergedUnsaid = ({ finishing, completedAt, merged }: StageView): boolean =>
+  completedAt !== null &&
+  merged !== null &&
+  finishing?.way === 'merge' &&
+  finishing.state === 'under-way' &&
+  finishing.by === ACTOR;
 
 const foundNothing = (review: StageReview | null): boolean => review?.state === 'done' && review.findings === 0;
