@@ -174,7 +174,7 @@ async function askForTerminal(page: Page, show: Show): Promise<void> {
   await show();
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('menuitem', { name: 'Continue in a terminal' }).click();
-  await page.getByRole('button', { name: 'Copy command' }).waitFor();
+  await page.getByRole('button', { name: 'End process and copy command' }).waitFor();
   await page.waitForTimeout(400);
 }
 
@@ -183,7 +183,7 @@ async function terminalCommand(page: Page, show: Show): Promise<void> {
     'cd /home/ada/.callboard/worktrees/shop/STAGE-3 && claude --resume 24796da1-60bd-44a0-8d5b-3f1c2b9a7e10';
   await page.route('**/terminal', (route) => route.fulfill({ json: { command, terminal: IN_TERMINAL } }));
   await askForTerminal(page, show);
-  await page.getByRole('button', { name: 'Copy command' }).click();
+  await page.getByRole('button', { name: 'End process and copy command' }).click();
   await page.getByText(command).waitFor();
   await page.unroute('**/terminal');
 }

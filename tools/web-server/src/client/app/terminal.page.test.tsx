@@ -35,11 +35,11 @@ it('leaves a conversation to a terminal, and copies the command once its process
       refusals-- > 0 ? problem('stage_running', 'A turn of STAGE-1 is running.') : { command: COMMAND, terminal },
   });
   const dialog = await openDialog(user);
-  within(dialog).getByText(/^Callboard ends Claude’s process in order\./);
-  await user.click(within(dialog).getByRole('button', { name: 'Copy command' }));
+  within(dialog).getByText(/^Claude’s process is ended in order\./);
+  await user.click(within(dialog).getByRole('button', { name: 'End process and copy command' }));
   await within(dialog).findByText(/A turn of STAGE-1 is running\./);
   expect(within(dialog).queryByText(COMMAND)).toBeNull();
-  await user.click(within(dialog).getByRole('button', { name: 'Copy command' }));
+  await user.click(within(dialog).getByRole('button', { name: 'End process and copy command' }));
   await within(dialog).findByText(COMMAND);
   expect(within(dialog).getByRole('status').textContent).toContain('Copied. Run this');
   expect(await navigator.clipboard.readText()).toBe(COMMAND);

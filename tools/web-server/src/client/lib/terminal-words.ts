@@ -17,11 +17,13 @@ export const canLeaveToTerminal = ({ session, worktree, completedAt }: StageView
   session.state !== 'starting' &&
   !isChecking(session);
 
-/** What leaving it to a terminal ends, in words for whoever is about to. */
-export function endsWords({ session }: StageView, pending: number): string {
-  if (session === null || hasEnded(session.state)) return 'Claude’s process has ended already.';
-  if (!isActive(session.state)) return 'Callboard ends Claude’s process in order.';
+/** What leaving it to a terminal does, for whoever is about to: in a sentence, and on the button. */
+export function leaveWords({ session }: StageView, pending: number): { text: string; verb: string } {
+  if (session === null || hasEnded(session.state)) return { text: 'Claude’s process has ended.', verb: 'Copy command' };
+  if (!isActive(session.state))
+    return { text: 'Claude’s process is ended in order.', verb: 'End process and copy command' };
   const asks =
     pending === 0 ? '' : ` The ${pending === 1 ? 'open request is' : `${pending} open requests are`} closed.`;
-  return `A turn is running. It is interrupted, and Callboard ends Claude’s process.${asks}`;
+  const text = `A turn is running. It is interrupted, and Claude’s process is ended.${asks}`;
+  return { text, verb: 'Interrupt and copy command' };
 }

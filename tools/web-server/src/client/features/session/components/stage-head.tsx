@@ -56,9 +56,11 @@ export function StageHead({ stage, pending, unsettled, look, CheckSlot }: StageH
         {stage.pullRequest !== null && <PullRequestLine pullRequest={stage.pullRequest} isLink />}
         {session !== null && (
           <>
-            <span title={`In this state since ${exactTime(session.stateSince)}`}>
-              <TimeSince at={session.stateSince} />
-            </span>
+            {session.terminal === null && (
+              <span title={`In this state since ${exactTime(session.stateSince)}`}>
+                <TimeSince at={session.stateSince} />
+              </span>
+            )}
             <Link className={css.isolation} to={`/stages/${stage.id}?tab=details`}>
               <IsolationMark session={session} hasWord />
             </Link>

@@ -2,7 +2,7 @@ import { isActive, type StageView } from '@callboard/contract';
 import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
-import { endsWords } from '../../../lib/terminal-words.ts';
+import { leaveWords } from '../../../lib/terminal-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
@@ -47,10 +47,11 @@ function Ask({ stage, leave, close }: AskProps) {
     ...boardQuery,
     select: (view) => view.pending.filter(({ stageId }) => stageId === stage.id).length,
   });
+  const { text, verb } = leaveWords(stage, pending);
   const endTurn = stage.session !== null && isActive(stage.session.state);
   return (
     <div className={css.terminal}>
-      <p>{endsWords(stage, pending)} It starts no other one until you take the stage back; messages wait.</p>
+      <p>{text} Callboard starts none for this conversation until you take the stage back; messages wait.</p>
       <p>In the terminal, Claude Code asks you there and follows your own settings, without Callboard’s sandbox.</p>
       {leave.error !== null && <ErrorNote lead="Not done." error={leave.error} stageId={stage.id} />}
       <Group justify="flex-end" gap="sm" mt="lg">
@@ -62,7 +63,7 @@ function Ask({ stage, leave, close }: AskProps) {
           loading={leave.isPending}
           onClick={() => leave.mutate({ stageId: stage.id, endTurn })}
         >
-          {endTurn ? 'Interrupt and copy command' : 'Copy command'}
+          {verb}
         </Button>
       </Group>
     </div>
