@@ -126,9 +126,15 @@ const ghRequest = (request: ScriptedRequest): object => ({
 });
 
 async function glab(): Promise<void> {
-  const path = (args.at(-1) ?? '').replace(/^projects\/[^/]+\//, '');
+  const [, project = '', path = ''] = /^projects\/([^/]+)(?:\/(.*))?$/.exec(args.at(-1) ?? '') ?? [];
   const fields = new Map(args.flatMap((arg, at) => (args[at - 1] === '--raw-field' ? [split(arg)] : [])));
-  if (option('--method') === 'POST') {
+  if (path === '') {
+    const from = state.parent === null ? null : { id: PARENT_ID, path_with_namespace: state.parent };
+    return say({ id: ownId(), forked_from_project: from, mr_default_target_self: state.isForItself });
+  }
+  const isPost = option('--method') === 'POST';
+  requireProject(project, isPost, path, fields);
+  if (isPost) {
     const title = fields.get('title') ?? '';
     const draft = title.startsWith('Draft: ');
     const [branch, base] = [fields.get('source_branch') ?? '', fields.get('target_branch') ?? ''];
@@ -167,6 +173,17 @@ async function glab(): Promise<void> {
   fail('HTTP 404 Not Found');
 }
 
+const PARENT_ID = 1;
+const ownId = (): number => (state.parent === null ? PARENT_ID : 2);
+
+/** Of a fork, merge requests are made in it for its parent, found in the parent, and run their pipelines in the fork. */
+function requireProject(project: string, isPost: boolean, path: string, fields: ReadonlyMap<string, string>): void {
+  if (state.parent === null || state.isForItself) return;
+  const isInParent = decodeURIComponent(project) === state.parent;
+  if (/^(?:pipelines|jobs)\//.test(path) ? project !== '2' : isInParent === isPost) fail('HTTP 404 Not Found');
+  if (isPost && fields.get('target_project_id') !== String(PARENT_ID)) fail('HTTP 400: target_project_id');
+}
+
 const glabIssue = ({ number, title, body, labels }: ScriptedIssue): object => ({
   ...{ iid: number, title, description: body, labels, author: { username: 'grace' } },
   ...{ web_url: `https://gitlab.com/acme/shop/-/issues/${number}`, updated_at: '2026-11-23T14:00:00Z' },
@@ -179,14 +196,16 @@ const split = (field: string): [string, string] => [
 
 function glabRequest(request: ScriptedRequest): object {
   const failed = request.checks.some(({ outcome }) => outcome === 'failure');
+  const status = failed ? 'failed' : 'success';
+  const own = ownId();
   return {
     iid: request.number,
-    web_url: `https://gitlab.com/acme/shop/-/merge_requests/${request.number}`,
+    web_url: `https://gitlab.com/${state.parent ?? 'acme/shop'}/-/merge_requests/${request.number}`,
     ...{ title: request.title, draft: request.draft, source_branch: request.branch, target_branch: request.base },
     state: request.state === 'open' ? 'opened' : request.state,
-    ...{ source_project_id: 1, target_project_id: 1, sha: headOf(request) },
+    ...{ source_project_id: own, target_project_id: state.isForItself ? own : PARENT_ID, sha: headOf(request) },
     ...{ merge_commit_sha: request.mergeCommit, has_conflicts: request.conflicts },
-    head_pipeline: request.checks.length === 0 ? null : { id: request.number, status: failed ? 'failed' : 'success' },
+    head_pipeline: request.checks.length === 0 ? null : { id: request.number, status, project_id: own },
   };
 }
 

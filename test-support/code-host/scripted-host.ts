@@ -31,7 +31,7 @@ export async function createScriptedHost(folder: string): Promise<ScriptedHost> 
     await chmod(join(bin, program), 0o755);
   }
   const start: HostState = {
-    ...{ remote, isLoggedIn: true, failure: null, holdAfterCreate: null, parent: null },
+    ...{ remote, isLoggedIn: true, failure: null, holdAfterCreate: null, parent: null, isForItself: false },
     ...{ requests: [], logs: {}, issues: [] },
   };
   writeState(folder, start);

@@ -35,6 +35,8 @@ export interface HostState {
   holdAfterCreate: string | null;
   /** `owner/name` of the repository that the remote is a fork of; null if it is none. */
   parent: string | null;
+  /** On GitLab: the fork is set to take its merge requests itself. */
+  isForItself: boolean;
   requests: ScriptedRequest[];
   logs: Record<string, string>;
   issues: ScriptedIssue[];

@@ -58,8 +58,8 @@ export async function findCodeHost(
   }
   const here = { address, kind: found.kind, host: found, parent: null };
   const refusal = await refusalBy(found, signal);
-  if (refusal !== null || found.kind !== 'github' || isIn(address, parts.openedAt ?? null)) return { ...here, refusal };
-  return inParent(parts, { ...here, refusal }, address, signal);
+  if (refusal !== null || isIn(address, parts.openedAt ?? null)) return { ...here, refusal };
+  return inParent(parts, here, address, signal);
 }
 
 const isIn = ({ host, path }: RemoteAddress, url: string | null): boolean =>
@@ -68,16 +68,21 @@ const isIn = ({ host, path }: RemoteAddress, url: string | null): boolean =>
 /** The pull requests of a fork are in its parent. */
 async function inParent(
   { env, findParent }: FindHostParts,
-  here: FoundHost,
+  found: Omit<FoundHost, 'refusal' | 'kind'> & { kind: CodeHostKind },
   address: RemoteAddress,
   signal: AbortSignal,
 ): Promise<FoundHost> {
+  const here = { ...found, refusal: null };
   try {
-    const parent = (await findParent?.(address, signal)) ?? null;
+    const parent = (await findParent?.(found.kind, address, signal)) ?? null;
     if (parent === null) return here;
-    const { path, forkOwner } = parent;
-    const base = { ...address, path };
-    return { ...here, host: createGitHub({ env, address: base, folder: NOWHERE, forkOwner }), parent: base };
+    const base = { ...address, path: parent.path };
+    const place = { env, address: base, folder: NOWHERE };
+    const host =
+      parent.kind === 'github'
+        ? createGitHub({ ...place, forkOwner: parent.forkOwner })
+        : createGitLab({ ...place, fork: parent.fork });
+    return { ...here, host, parent: base };
   } catch (error) {
     if (error instanceof Refusal) return { ...here, refusal: error }; // it may be a fork: then it would go to the wrong place
     throw error;

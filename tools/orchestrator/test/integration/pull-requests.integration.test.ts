@@ -124,6 +124,30 @@ it('opens the pull request of a fork in its parent, once, and asks there what be
   expect(await there()).toBe(await git(path, 'rev-parse', 'HEAD'));
 });
 
+it('opens the merge request of a fork on GitLab in its parent, and reads its pipeline in the fork', async () => {
+  const { kit, host, stageId, stage, commit, open, plan, creations } = await setUp({
+    address: 'git@gitlab.com:ada/shop.git',
+  });
+  host.change({ parent: 'acme/tools/shop' });
+  await commit();
+  expect(await plan()).toMatchObject({
+    ...{ repository: 'gitlab.com/ada/shop', parent: 'gitlab.com/acme/tools/shop', problem: null },
+  });
+  await open({ title: 'From a fork' });
+  const url = 'https://gitlab.com/acme/tools/shop/-/merge_requests/12';
+  expect((await stage()).pullRequest).toMatchObject({ host: 'gitlab', number: 12, url, title: 'From a fork' });
+  host.changeRequest({ checks: [{ name: 'test', outcome: 'failure', job: 3 }] });
+  host.change({ logs: { 3: 'FAIL a.test' } });
+  await kit.client.command('refresh_pull_request', { stageId });
+  expect((await stage()).pullRequest).toMatchObject({ checks: 'failing', failing: ['test'] });
+  await kit.client.command('send_feedback', { stageId, checks: ['test'], comments: [] });
+  await kit.client.event('message-sent', ({ text }) => text.includes('FAIL a.test'));
+  await kit.client.state(stageId, 'idle');
+  await commit('b.txt');
+  await open();
+  expect(creations()).toHaveLength(1);
+});
+
 it('opens nothing where it cannot tell whether the remote is a fork', async () => {
   const { host, commit, open, plan, creations } = await setUp();
   await commit();

@@ -1,45 +1,65 @@
+import type { CodeHostKind } from '@callboard/contract';
 import { z } from 'zod';
+import type { GitLabFork } from './gitlab.ts';
 import { parseAnswer } from './parse-answer.ts';
 import type { HostRepository } from './run-program.ts';
 import { mustProgram } from './run-program.ts';
 
+type Address = NonNullable<HostRepository['address']>;
+
 /** The repository that another one is a fork of. Its pull requests are there. */
-export interface Parent {
+export type Parent = {
   /** `owner/name` of the parent. */
   path: string;
-  /** Who owns the fork. */
-  forkOwner: string;
-}
+} & ({ kind: 'github'; forkOwner: string } | { kind: 'gitlab'; fork: GitLabFork });
 
-/** Returns the parent of a repository on GitHub; null if it is no fork. @throws Refusal as `CodeHost` */
-export type FindParent = (
-  address: NonNullable<HostRepository['address']>,
-  signal: AbortSignal,
-) => Promise<Parent | null>;
+/** Returns the repository that the pull requests of another one go into; null if that is itself. @throws Refusal as `CodeHost` */
+export type FindParent = (kind: CodeHostKind, address: Address, signal: AbortSignal) => Promise<Parent | null>;
 
 /** The fields are in gh 2.23 (Debian 12). */
-const Viewed = z.object({
+const OnGitHub = z.object({
   isFork: z.boolean(),
   parent: z.object({ name: z.string(), owner: z.object({ login: z.string() }) }).nullish(),
+});
+
+const OnGitLab = z.object({
+  id: z.int(),
+  forked_from_project: z.object({ id: z.int(), path_with_namespace: z.string() }).nullish(),
+  /** A setting of the fork: its merge requests go into itself. */
+  mr_default_target_self: z.boolean().nullish(),
 });
 
 /** A repository seldom becomes a fork, or stops being one. */
 const KNOWN_MS = 10 * 60 * 1_000;
 
-/** Asks `gh` for the parents of repositories, and remembers the answers for a while. */
+/** Asks `gh` or `glab` for the parents of repositories, and remembers the answers for a while. */
 export function createParentLookup(env: Readonly<Record<string, string>>): FindParent {
   const known = new Map<string, { at: number; parent: Parent | null }>();
-  return async (address, signal) => {
-    const { host, path } = address;
-    const key = `${host}/${path}`;
+  return async (kind, address, signal) => {
+    const key = `${kind} ${address.host}/${address.path}`;
     const found = known.get(key);
     if (found !== undefined && performance.now() - found.at < KNOWN_MS) return found.parent;
-    const args = ['repo', 'view', key, '--json', 'isFork,parent'];
-    const told = await mustProgram({ env, address, folder: '/' }, { program: 'gh', args }, signal);
-    const { isFork, parent: of } = parseAnswer('gh', Viewed, told);
-    const [forkOwner = ''] = path.split('/');
-    const parent = isFork && of != null ? { path: `${of.owner.login}/${of.name}`, forkOwner } : null;
+    const ask = (program: string, args: string[]) =>
+      mustProgram({ env, address, folder: '/' }, { program, args }, signal);
+    const parent = await (kind === 'github' ? onGitHub(address, ask) : onGitLab(address, ask));
     known.set(key, { at: performance.now(), parent });
     return parent;
   };
+}
+
+type Ask = (program: string, args: string[]) => Promise<string>;
+
+async function onGitHub({ host, path }: Address, ask: Ask): Promise<Parent | null> {
+  const told = await ask('gh', ['repo', 'view', `${host}/${path}`, '--json', 'isFork,parent']);
+  const { isFork, parent } = parseAnswer('gh', OnGitHub, told);
+  if (!isFork || parent == null) return null;
+  const [forkOwner = ''] = path.split('/');
+  return { kind: 'github', path: `${parent.owner.login}/${parent.name}`, forkOwner };
+}
+
+async function onGitLab({ host, path }: Address, ask: Ask): Promise<Parent | null> {
+  const told = await ask('glab', ['api', '--hostname', host, `projects/${encodeURIComponent(path)}`]);
+  const { id, forked_from_project: from, mr_default_target_self: isOwn } = parseAnswer('glab', OnGitLab, told);
+  if (from == null || isOwn === true) return null;
+  return { kind: 'gitlab', path: from.path_with_namespace, fork: { path, id, parentId: from.id } };
 }

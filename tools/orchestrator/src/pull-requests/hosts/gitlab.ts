@@ -1,9 +1,9 @@
 import { type FailedCheck, type HostComment, LISTED_ISSUES } from '@callboard/contract';
 import { z } from 'zod';
-import type { CheckLog, CodeHost, HostIssue, HostPullRequest } from './code-host.ts';
+import type { CheckLog, CodeHost, HostIssue, HostPullRequest, NewPullRequest } from './code-host.ts';
 import { NAMED_CHECKS } from './github-json.ts';
 import { parseAnswer } from './parse-answer.ts';
-import { mustProgram, notLoggedIn, type ProgramParts, tryProgram } from './run-program.ts';
+import { mustProgram, notLoggedIn, type ProgramCall, type ProgramParts, tryProgram } from './run-program.ts';
 
 const PROGRAM = 'glab';
 const text = z.string().nullish();
@@ -23,7 +23,8 @@ const MergeRequest = z.object({
   merge_commit_sha: text,
   squash_commit_sha: text,
   has_conflicts: z.boolean().nullish(),
-  head_pipeline: z.object({ id: z.int(), status: z.string() }).nullish(),
+  // The pipelines of a fork's merge requests run in the fork.
+  head_pipeline: z.object({ id: z.int(), status: z.string(), project_id: z.int().nullish() }).nullish(),
 });
 type MergeRequest = z.infer<typeof MergeRequest>;
 
@@ -99,24 +100,54 @@ const discussionsOf = (told: z.infer<typeof Discussion>[]): HostComment[] =>
       url: null,
     }));
 
+/** The fields of a new merge request, as `glab` takes them. */
+function fieldsOf({ title, body, draft, base, branch }: Omit<NewPullRequest, 'marker'>, fork: GitLabFork | undefined) {
+  const fields = {
+    ...{ source_branch: branch, target_branch: base, description: body, title: draft ? `Draft: ${title}` : title },
+    ...(fork !== undefined && { target_project_id: String(fork.parentId) }),
+  };
+  return Object.entries(fields).flatMap(([name, value]) => ['--raw-field', `${name}=${value}`]);
+}
+
+/** Whether the branch of a merge request is in the fork; without one, in the project itself. */
+const isOf = ({ source_project_id: from, target_project_id: into }: MergeRequest, fork: GitLabFork | undefined) =>
+  fork === undefined ? from === into : from === fork.id;
+
+/** A project whose merge requests go into the one that it is a fork of. */
+export interface GitLabFork {
+  /** `owner/name` of the fork, which the branches are pushed to. */
+  path: string;
+  id: number;
+  parentId: number;
+}
+
+interface GitLabParts extends ProgramParts {
+  /** With one, `address` is that of its parent. */
+  fork?: GitLabFork;
+}
+
 /** GitLab, also one of a company, through `glab api`: its answers are those of GitLab, the same in every release of glab. */
-export function createGitLab(parts: ProgramParts): CodeHost {
-  const { address } = parts;
-  const project = `projects/${address === null ? ':fullpath' : encodeURIComponent(address.path)}`;
+export function createGitLab(parts: GitLabParts): CodeHost {
+  const { address, fork } = parts;
+  const own = address === null ? ':fullpath' : encodeURIComponent(address.path);
   const host = address === null ? [] : ['--hostname', address.host];
-  const call = (path: string, more: readonly string[] = [], marker: Readonly<Record<string, string>> = {}) => ({
-    ...{ program: PROGRAM, marker },
-    args: ['api', ...host, ...more, `${project}/${path}`],
+  const call = (path: string, project: string | number = own, more: readonly string[] = []): ProgramCall => ({
+    ...{ program: PROGRAM, args: ['api', ...host, ...more, `projects/${project}/${path}`] },
   });
-  const get = async <T extends z.ZodType>(schema: T, path: string, signal: AbortSignal): Promise<z.output<T>> =>
-    parseAnswer(PROGRAM, schema, await mustProgram(parts, call(path), signal));
+  const ask = async <T extends z.ZodType>(schema: T, asked: ProgramCall, signal: AbortSignal): Promise<z.output<T>> =>
+    parseAnswer(PROGRAM, schema, await mustProgram(parts, asked, signal));
+  const get = <T extends z.ZodType>(schema: T, path: string, signal: AbortSignal) => ask(schema, call(path), signal);
 
   const failedJobs = async ({ head_pipeline: pipeline }: MergeRequest, signal: AbortSignal) =>
     pipeline == null || !FAILED.includes(pipeline.status)
       ? []
-      : (await get(Job.array(), `pipelines/${pipeline.id}/jobs?scope[]=failed&per_page=100`, signal)).filter(
-          ({ allow_failure: mayFail }) => mayFail !== true,
-        );
+      : (
+          await ask(
+            Job.array(),
+            call(`pipelines/${pipeline.id}/jobs?scope[]=failed&per_page=100`, pipeline.project_id ?? own),
+            signal,
+          )
+        ).filter(({ allow_failure: mayFail }) => mayFail !== true);
   const request = (number: number, signal: AbortSignal) => get(MergeRequest, `merge_requests/${number}`, signal);
   const checkOf = ({ name, web_url: url }: z.infer<typeof Job>): FailedCheck => ({ name, url: url ?? null });
   const comments = async (number: number, signal: AbortSignal) =>
@@ -135,18 +166,16 @@ export function createGitLab(parts: ProgramParts): CodeHost {
       const query = new URLSearchParams({ source_branch: branch, state: 'all', per_page: '30' });
       const found = await get(MergeRequest.array(), `merge_requests?${query}`, signal);
       return found
-        .filter((one) => one.source_branch === branch && one.source_project_id === one.target_project_id)
+        .filter((one) => one.source_branch === branch && isOf(one, fork))
         .map((one) => mergeRequestOf(one, []))
         .toSorted((a, b) => b.number - a.number);
     },
 
-    async create({ title, body, draft, base, branch, marker }, signal) {
-      const fields = {
-        ...{ source_branch: branch, target_branch: base, description: body },
-        title: draft ? `Draft: ${title}` : title,
-      };
-      const given = Object.entries(fields).flatMap(([name, value]) => ['--raw-field', `${name}=${value}`]);
-      await mustProgram(parts, call('merge_requests', ['--method', 'POST', ...given], marker), signal);
+    async create({ marker, ...order }, signal) {
+      // That of a fork is made in the fork, for its parent.
+      const from = fork === undefined ? own : encodeURIComponent(fork.path);
+      const post = call('merge_requests', from, ['--method', 'POST', ...fieldsOf(order, fork)]);
+      await mustProgram(parts, { ...post, marker }, signal);
     },
 
     async read(number, signal) {
@@ -166,9 +195,11 @@ export function createGitLab(parts: ProgramParts): CodeHost {
 
     async logs(number, names, signal) {
       const logs: CheckLog[] = [];
-      for (const job of await failedJobs(await request(number, signal), signal)) {
+      const told = await request(number, signal);
+      for (const job of await failedJobs(told, signal)) {
         if (!names.includes(job.name)) continue;
-        const { failed, stdout } = await tryProgram(parts, call(`jobs/${job.id}/trace`), signal);
+        const trace = call(`jobs/${job.id}/trace`, told.head_pipeline?.project_id ?? own);
+        const { failed, stdout } = await tryProgram(parts, trace, signal);
         logs.push({ ...checkOf(job), log: failed || stdout.trim() === '' ? null : stdout });
       }
       return logs;

@@ -1,4 +1,7 @@
 import { expect, it } from 'vitest';
+import { createScriptedHost } from '../../../../../test-support/code-host/scripted-host.ts';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
+import { createParentLookup } from './find-parent.ts';
 import { checksState, commentsOf, GitHubPullRequest, jobIn, plainLog, pullRequestOf, Threads } from './github-json.ts';
 import { refusalOf } from './run-program.ts';
 
@@ -75,4 +78,20 @@ it.each([
   const refusal = refusalOf({ exitCode, stderr, stdout: '', wasKilled: false }, 'gh', 'github.com');
   expect(refusal.code).toBe(code);
   expect(refusal.message.split('\n')[0]).toMatch(/\.$|something new$/);
+});
+
+it('finds the parent of a fork on GitLab, unless the fork takes its merge requests itself', async () => {
+  const host = await createScriptedHost(await temporaryFolder());
+  const find = () =>
+    createParentLookup({ PATH: `${host.bin}:${process.env.PATH}` })(
+      'gitlab',
+      { host: 'gitlab.com', path: 'ada/shop' },
+      AbortSignal.timeout(15_000),
+    );
+  expect(await find()).toBeNull();
+  host.change({ parent: 'acme/tools/shop' });
+  const fork = { path: 'ada/shop', id: 2, parentId: 1 };
+  expect(await find()).toEqual({ kind: 'gitlab', path: 'acme/tools/shop', fork });
+  host.change({ isForItself: true });
+  expect(await find()).toBeNull();
 });
