@@ -50,6 +50,20 @@ const STATES: Record<string, State> = {
     await page.getByRole('textbox', { name: 'Find stages' }).fill('nothing like it');
     await page.getByRole('button', { name: 'Unfold Done' }).click();
   },
+  'the lanes': async (page, { review }) => {
+    await apiOf(new URL(page.url()).origin).patch(`/api/stages/${review}`, { group: 'Checkout' });
+    await page.goto(new URL('/?view=lanes', page.url()).href);
+    await page.getByText('Checkout', { exact: true }).first().waitFor();
+  },
+  'the graph': async (page) => {
+    await page.goto(new URL('/?view=graph', page.url()).href);
+    await page.getByRole('button', { name: 'Zoom to fit' }).waitFor();
+    await page.getByRole('link', { name: /Admin pages/ }).first().waitFor();
+  },
+  'the search': async (page) => {
+    await page.goto(new URL('/search?q=login', page.url()).href);
+    await page.getByRole('region', { name: 'Results' }).getByRole('link').first().waitFor();
+  },
   'the new stage form': async (page) => {
     await board(page);
     await page.getByRole('button', { name: 'New stage' }).click();
@@ -144,6 +158,8 @@ const STATES: Record<string, State> = {
  * checks all of them in both. In the dark one only the rules about colours run: the elements are those of the light one.
  */
 const DARK = [
+  'the lanes',
+  'the graph',
   'the overlay',
   'the board',
   'the new stage form',

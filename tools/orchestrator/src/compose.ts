@@ -267,7 +267,10 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     issues: composeIssues(context, { store, worktrees, env, stages }),
     drafts: createDrafts({ store }),
     capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
-    exports: createStageExports({ store, home: homeOf(env) }),
+    exports: createStageExports({
+      ...{ store, home: homeOf(env) },
+      pipelinesFor: parts.stageSettings.pipelinesFor,
+    }),
     imports: createStageImports({
       ...{ store, worktrees, home: homeOf(env) },
       pipelinesFor: parts.stageSettings.pipelinesFor,

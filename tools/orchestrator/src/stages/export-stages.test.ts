@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProjectId, StageId } from '@callboard/contract';
+import { Phase, ProjectId, ProjectPipelines, pipelinesOf, StageId } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
@@ -9,6 +9,7 @@ import { createStageExports } from './export-stages.ts';
 import { createStageImports } from './import-stages.ts';
 
 const SHOP = ProjectId.parse(sampleProject().id);
+const PHASE = Phase.parse({ name: 'Build', prompt: '{{stage.prompt}}', gate: { check: { command: 'npm test' } } });
 const OLD = '---\n# Kept as it is.\nid: A\ntitle: First\nstatus: Not Started\nteam: blue\n---\n\nDo it.\n';
 
 async function scene() {
@@ -18,9 +19,14 @@ async function scene() {
   const folder = join(repo, 'stages');
   await mkdir(folder);
   await writeFile(join(folder, 'one.md'), OLD);
+  const pipelines = pipelinesOf({
+    file: {},
+    own: ProjectPipelines.parse({ Tested: { phases: [PHASE], finish: 'merge' } }),
+  });
+  const pipelinesFor = async () => ({ problems: [], isAgreed: true, pipelines, at: null });
   const imports = createStageImports({
     ...{ store, home: repo, worktrees: { requireStartPoint: async () => undefined } },
-    pipelinesFor: async () => ({ problems: [], isAgreed: true, pipelines: [], at: null }),
+    pipelinesFor,
   });
   await imports.run(SHOP, 'stages');
   const change = (id: string, fields: object) =>
@@ -28,7 +34,7 @@ async function scene() {
       const stage = await tx.stages.find(StageId.parse(id));
       if (stage !== null) await tx.stages.update({ ...stage, ...fields });
     });
-  const { run } = createStageExports({ store, home: repo });
+  const { run } = createStageExports({ store, home: repo, pipelinesFor });
   return {
     folder,
     store,
@@ -82,6 +88,39 @@ it('writes stages that were written here so that an import reads them, once, and
     ...{ title: 'New: one', prompt: 'Line 1\n\n---\nLine 2', dependsOn: ['A'], group: 'g' },
   });
   expect(await read(`${id}.md`)).toContain('status: Not Started');
+});
+
+it('writes mode, model, pipeline and finish of a stage so that an import on another board takes them over', async () => {
+  const { run, addStage, change, read, imports, store } = await scene();
+  const chosen = { permissionMode: 'plan', model: 'opus', effort: 'high', pipeline: [PHASE], finish: null };
+  const id = await addStage({ title: 'Chosen' });
+  await change(id, chosen);
+  const own = await addStage({ title: 'Own phases' });
+  await change(own, { pipeline: [{ ...PHASE, name: 'Mine' }] });
+  await run(SHOP, 'stages');
+  expect(await read(`${id}.md`)).toContain(
+    'model: opus\neffort: high\npermission_mode: plan\npipeline: Tested\nfinish: null\n',
+  );
+  expect(await read(`${own}.md`)).not.toMatch(/pipeline|finish|mode/);
+  await store.transact((tx) => tx.stages.remove(id));
+  await imports.run(SHOP, 'stages');
+  expect(await store.read.stages.find(id)).toMatchObject(chosen);
+  expect(await store.read.stages.find(own)).toMatchObject({ pipeline: [{ name: 'Mine' }] });
+});
+
+it('changes neither mode nor pipeline in a file that exists: a watched file may say what nobody has agreed to', async () => {
+  const { run, change, read, folder, imports, store } = await scene();
+  const asked = OLD.replace('team: blue', 'permission_mode: acceptEdits\npipeline: Tested\nmodel: opus');
+  await writeFile(join(folder, 'one.md'), asked);
+  await imports.follow(SHOP, 'stages');
+  expect(await store.read.stages.find(StageId.parse('A'))).toMatchObject({
+    ...{ permissionMode: 'default', pipeline: [], model: 'opus' },
+  });
+  await change('A', { title: 'Other', permissionMode: 'plan', model: null });
+  await run(SHOP, 'stages');
+  expect(await read('one.md')).toBe(
+    asked.replace('title: First', 'title: Other').replace('model: opus', 'model: null'),
+  );
 });
 
 it('says when a folder cannot be written', async () => {

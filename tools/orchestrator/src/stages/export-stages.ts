@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { ExportReply, Project, ProjectId, Stage, StageId } from '@callboard/contract';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { stringify } from 'yaml';
@@ -8,6 +9,7 @@ import { Rejection } from '../lib/errors.ts';
 import { expandHome } from '../lib/expand-home.ts';
 import { requireProject } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
+import type { PipelinesFor } from './find-pipeline.ts';
 import { fileSign, parseStageFile, withFields } from './stage-file.ts';
 
 /** Writes stages out as the Markdown files that an import reads. */
@@ -23,9 +25,10 @@ export interface StageExports {
 interface ExportParts {
   store: Store;
   home: string;
+  pipelinesFor: PipelinesFor;
 }
 
-export function createStageExports({ store, home }: ExportParts): StageExports {
+export function createStageExports({ store, home, pipelinesFor }: ExportParts): StageExports {
   return {
     async run(projectId, path) {
       const project = await requireProject(store.read, projectId);
@@ -34,7 +37,8 @@ export function createStageExports({ store, home }: ExportParts): StageExports {
       for (const stage of await stagesOf(store, project)) {
         const file = stage.source?.startsWith(`${folder}/`) ? stage.source : join(folder, `${stage.id}.md`);
         try {
-          await exportOne(store, { stage, file, reply, status: await statusOf(store, stage) });
+          const pipeline = await pipelineOf(pipelinesFor, stage);
+          await exportOne(store, { stage, file, reply, pipeline, status: await statusOf(store, stage) });
         } catch (error) {
           if (systemCode(error) === undefined) throw error;
           throw new Rejection('bad_request', `${file} could not be written. ${messageOf(error)}`, { cause: error });
@@ -53,14 +57,22 @@ async function statusOf(store: Store, { id, completedAt }: Stage): Promise<strin
   return (await store.read.sessions.find(id)) === null ? 'Not Started' : 'In Progress';
 }
 
+/** The name of the pipeline whose phases the stage has; null if it has none, or phases of its own. */
+async function pipelineOf(pipelinesFor: PipelinesFor, stage: Stage): Promise<string | null> {
+  if (stage.pipeline.length === 0) return null;
+  const { pipelines } = await pipelinesFor(stage.projectId, stage);
+  return pipelines.find(({ phases }) => isDeepStrictEqual(phases, stage.pipeline))?.name ?? null;
+}
+
 interface Exporting {
   stage: Stage;
   file: string;
   status: string;
+  pipeline: string | null;
   reply: ExportReply;
 }
 
-async function exportOne(store: Store, { stage, file, status, reply }: Exporting): Promise<void> {
+async function exportOne(store: Store, { stage, file, status, pipeline, reply }: Exporting): Promise<void> {
   const keep = (reason: ExportReply['kept'][number]['reason']) => void reply.kept.push({ file, reason });
   // An import would make plain text of it.
   if (stage.promptIsCommand) return keep('command');
@@ -68,7 +80,7 @@ async function exportOne(store: Store, { stage, file, status, reply }: Exporting
     if (systemCode(error) !== 'ENOENT') throw error;
     return null;
   });
-  const content = before === null ? fileOf(stage, status) : updated(before, file, { stage, status });
+  const content = before === null ? fileOf(stage, status, pipeline) : updated(before, file, { stage, status });
   if (content === null) return keep('another-stage');
   if (content === before) {
     reply.unchanged += 1;
@@ -84,19 +96,30 @@ async function exportOne(store: Store, { stage, file, status, reply }: Exporting
   await remember(store, stage.id, file, content);
 }
 
-const fieldsOf = ({ id, title, dependsOn, priority, group }: Stage, status: string) => ({
-  ...{ id, title, depends_on: dependsOn, priority, status },
-  ...(group !== null && { group }),
+const fieldsOf = ({ id, title, dependsOn, priority, group, model, effort }: Stage, status: string) => ({
+  ...{ id, title, depends_on: dependsOn, priority, status, group, model, effort },
 });
 
-const fileOf = (stage: Stage, status: string): string =>
-  `---\n${stringify(fieldsOf(stage, status))}---\n\n${stage.prompt}\n`;
+/**
+ * What lets Claude act or finish unasked. Only a new file gets it: in one that exists, somebody may have changed it, which a watch
+ * of the folder does not take over. With a pipeline, `finish` is always said, or an import would take that of the pipeline.
+ */
+const consentOf = ({ permissionMode, finish }: Stage, pipeline: string | null) => ({
+  ...(permissionMode !== 'default' && { permission_mode: permissionMode }),
+  ...(pipeline !== null && { pipeline }),
+  ...((finish !== null || pipeline !== null) && { finish }),
+});
+
+function fileOf(stage: Stage, status: string, pipeline: string | null): string {
+  const fields = Object.entries(fieldsOf(stage, status)).filter(([, value]) => value !== null);
+  return `---\n${stringify({ ...Object.fromEntries(fields), ...consentOf(stage, pipeline) })}---\n\n${stage.prompt}\n`;
+}
 
 /** Returns the file with what has changed here; comments and other keys stay. Null if it is the file of another stage. */
 function updated(before: string, file: string, { stage, status }: Pick<Exporting, 'stage' | 'status'>): string | null {
   const parsed = parseStageFile(file, before);
   if (parsed === null || 'problem' in parsed || parsed.stage.id !== stage.id) return null;
-  const { title, dependsOn, priority, group, prompt, status: told } = parsed.stage;
+  const { title, dependsOn, priority, group, model, effort, prompt, status: told } = parsed.stage;
   const isSkipped = told === 'Skipped' && status === 'Complete';
   const wanted = fieldsOf(stage, isSkipped ? told : status);
   const is = {
@@ -105,7 +128,7 @@ function updated(before: string, file: string, { stage, status }: Pick<Exporting
     depends_on: dependsOn,
     priority: priority ?? 2,
     status: told,
-    group: group ?? null,
+    ...{ group: group ?? null, model: model ?? null, effort: effort ?? null },
   };
   const changes = Object.entries(wanted).filter(
     ([key, value]) => JSON.stringify(value) !== JSON.stringify(is[key as keyof typeof is]), // the same keys

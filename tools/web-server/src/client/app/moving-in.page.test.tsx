@@ -170,9 +170,9 @@ it('watches a folder from its import on, says what is wrong there, and writes st
     }),
   });
   await screen.findByRole('heading', { name: 'Board' });
-  act(() => useBoardUi.getState().open({ kind: 'project', projectId: own.projectId }));
+  screen.getByText(/1 problem in the watched folder docs\/stages/);
+  await user.click(screen.getByRole('button', { name: /^Review the watched folder docs\/stages of/ }));
   const dialog = within(await screen.findByRole('dialog'));
-  await user.click(await dialog.findByRole('tab', { name: 'Import and export' }));
   const folders = within(await dialog.findByRole('region', { name: 'Watched folders' }));
   folders.getByText('a.md: title is missing');
   folders.getByText('/code/b.md');
@@ -188,4 +188,9 @@ it('watches a folder from its import on, says what is wrong there, and writes st
   expect(sent('export_stages')).toMatchObject({ path: 'out' });
   expect(sent('import_stages')).toMatchObject({ path: 'more', watch: true });
   await expect.poll(() => sent('update_project')).toMatchObject({ settings: { stageFolders: [] } });
+  server.emit('project-updated', {
+    projectId: own.projectId,
+    project: { ...watching, stageFolders: [{ ...found, problems: [] }] },
+  });
+  await expect.poll(() => screen.queryByText(/in the watched folder/)).toBeNull();
 });

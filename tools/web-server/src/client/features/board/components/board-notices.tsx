@@ -7,6 +7,7 @@ import { boardQuery } from '../../../data/queries.ts';
 import { useTrustDialog, useTrustLater } from '../../../data/trust-query.ts';
 import { readStored, writeStored } from '../../../lib/browser-storage.ts';
 import { withCheck } from '../../../lib/command-parts.ts';
+import { count } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CommandWords, CopyCommandOf } from '../../../ui/command-words.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
@@ -27,6 +28,7 @@ export function BoardNotices() {
       <SandboxNotices />
       <TrustNotices />
       <GitSettingsNotices />
+      <FolderNotices />
     </>
   );
 }
@@ -160,6 +162,27 @@ function GitSettingsNotices() {
       </Notice>
     );
   });
+}
+
+/** Watched folders with files that cannot be taken over; each notice goes away when they are mended. */
+function FolderNotices() {
+  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
+  const { open } = useBoardUi.getState();
+  return projects.flatMap(({ id, name, settings, stageFolders }) =>
+    stageFolders
+      .filter(({ path, problems }) => problems.length > 0 && settings.stageFolders.includes(path))
+      .map(({ path, problems }) => (
+        <Notice
+          key={`${id} ${path}`}
+          text={`${name}: ${count(problems.length, 'problem')} in the watched folder ${path}. What cannot be read there changes nothing.`}
+        >
+          <ReviewButton
+            label={`Review the watched folder ${path} of ${name}`}
+            review={() => open({ kind: 'project', projectId: id, tab: 'files' })}
+          />
+        </Notice>
+      )),
+  );
 }
 
 /** A notice with its buttons. */
