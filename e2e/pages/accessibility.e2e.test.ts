@@ -53,12 +53,18 @@ const STATES: Record<string, State> = {
   'the lanes': async (page, { review }) => {
     await apiOf(new URL(page.url()).origin).patch(`/api/stages/${review}`, { group: 'Checkout' });
     await page.goto(new URL('/?view=lanes', page.url()).href);
-    await page.getByText('Checkout', { exact: true }).first().waitFor();
+    await page
+      .getByRole('heading', { name: /^Checkout/ })
+      .getByRole('button')
+      .waitFor();
   },
   'the graph': async (page) => {
     await page.goto(new URL('/?view=graph', page.url()).href);
     await page.getByRole('button', { name: 'Zoom to fit' }).waitFor();
-    await page.getByRole('link', { name: /Admin pages/ }).first().waitFor();
+    await page
+      .getByRole('link', { name: /Admin pages/ })
+      .first()
+      .waitFor();
   },
   'the search': async (page) => {
     await page.goto(new URL('/search?q=login', page.url()).href);

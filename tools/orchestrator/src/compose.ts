@@ -240,11 +240,8 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   life.onStop('write watch', writes.stop);
   const receipts = createReceipts({ store });
   const completion = await completeStages(context, { ...parts, receipts });
-  const stages = createStages({
-    ...{ store, worktrees },
-    settingsOf: parts.stageSettings.ofProject,
-    pipelinesFor: parts.stageSettings.pipelinesFor,
-  });
+  const { ofProject: settingsOf, pipelinesFor } = parts.stageSettings;
+  const stages = createStages({ store, worktrees, settingsOf, pipelinesFor });
   const checks = await runChecks(context, parts);
   const sideRuns = await runSideRuns(context, parts);
   const goingBack = await composeGoingBack(context, { ...parts, stages });
@@ -267,14 +264,8 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     issues: composeIssues(context, { store, worktrees, env, stages }),
     drafts: createDrafts({ store }),
     capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
-    exports: createStageExports({
-      ...{ store, home: homeOf(env) },
-      pipelinesFor: parts.stageSettings.pipelinesFor,
-    }),
-    imports: createStageImports({
-      ...{ store, worktrees, home: homeOf(env) },
-      pipelinesFor: parts.stageSettings.pipelinesFor,
-    }),
+    exports: createStageExports({ store, home: homeOf(env), pipelinesFor }),
+    imports: createStageImports({ store, worktrees, home: homeOf(env), pipelinesFor }),
   };
 }
 

@@ -59,6 +59,27 @@ it('goes through the graph by keyboard, opens a stage, and comes back to the gra
   await node('Pay');
 });
 
+it('grows and shrinks with two fingers, as far as they move apart, and leaves one finger to scroll', async () => {
+  openPage('/?view=graph', view());
+  const link = await node('Pay');
+  const drawn = () =>
+    Number(
+      /scale\(([\d.]+)\)/.exec(document.querySelector<HTMLElement>('[style*="scale("]')?.style.transform ?? '')?.[1],
+    );
+  const fingers = (...places: [number, number][]) => ({
+    touches: places.map(([clientX, clientY]) => ({ clientX, clientY })),
+  });
+  const before = drawn();
+  expect(fireEvent.touchStart(link, fingers([100, 100], [200, 100]))).toBe(false); // the page itself does not zoom
+  fireEvent.touchMove(link, fingers([90, 100], [210, 100]));
+  expect(drawn()).toBeCloseTo(before * 1.2);
+  fireEvent.touchMove(link, fingers([125, 100], [175, 100]));
+  expect(drawn()).toBeCloseTo(before * 0.5);
+  fireEvent.touchEnd(link, fingers([125, 100]));
+  expect(fireEvent.touchMove(link, fingers([300, 100]))).toBe(true);
+  expect(drawn()).toBeCloseTo(before * 0.5);
+});
+
 it('says the same in a table beneath the graph', async () => {
   const { user } = openPage('/?view=graph', view());
   await user.click(await screen.findByRole('button', { name: 'Table of 4 stages' }));

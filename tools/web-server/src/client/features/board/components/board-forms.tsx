@@ -5,7 +5,7 @@ import { boardQuery } from '../../../data/queries.ts';
 import { Confirm } from '../../../ui/confirm-dialog.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { type BoardForm, useBoardUi } from '../model/board-ui.ts';
-import { leaveForm, useUnsavedForms } from '../model/unsaved-forms.ts';
+import { discardForm, leaveForm, useUnsavedForms } from '../model/unsaved-forms.ts';
 import { AddProjectForm } from './add-project-form.tsx';
 import { ConversationsForm } from './conversations-form.tsx';
 import { EditStageForm } from './edit-stage-form.tsx';
@@ -20,28 +20,29 @@ interface BoardFormsProps {
 /** The form that is open over the board. */
 export default function BoardForms({ RulesSlot }: BoardFormsProps) {
   const form = useBoardUi((ui) => ui.form);
-  const closeForm = useBoardUi((ui) => ui.closeForm);
-  const { isAsked, ask } = useUnsavedForms();
+  const { asked, ask } = useUnsavedForms();
   // The form stays in the dialog while it fades out.
   const [shown, setShown] = useState<BoardForm | null>(form);
   if (form !== null && form !== shown) setShown(form);
   const { data: title = '' } = useQuery({ ...boardQuery, select: (view) => titleOf(view, shown) });
   return (
     <>
-      <Dialog opened={form !== null} close={leaveForm} title={title} size={shown?.kind === 'add-project' ? 480 : 720}>
+      <Dialog
+        opened={form !== null}
+        close={() => leaveForm()}
+        title={title}
+        size={shown?.kind === 'add-project' ? 480 : 720}
+      >
         {shown !== null && <Form form={shown} RulesSlot={RulesSlot} />}
       </Dialog>
       <Confirm
-        opened={isAsked && form !== null}
+        opened={asked !== null && form !== null}
         title="Discard what you changed?"
         text="What you changed in this form is not saved."
         verb="Discard"
         busy={false}
-        confirm={() => {
-          ask(false);
-          closeForm();
-        }}
-        close={() => ask(false)}
+        confirm={() => discardForm(asked?.next ?? null)}
+        close={() => ask(null)}
       />
     </>
   );

@@ -6,7 +6,7 @@ import { count } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useImportStages } from '../api/use-board-commands.ts';
-import { useBoardUi } from '../model/board-ui.ts';
+import { leaveForm } from '../model/unsaved-forms.ts';
 import css from './forms.module.css';
 import { WatchedFolders } from './watched-folders.tsx';
 
@@ -14,8 +14,6 @@ import { WatchedFolders } from './watched-folders.tsx';
 export function ImportForm({ projectId }: { projectId: ProjectId }) {
   const [path, setPath] = useState('');
   const [watch, setWatch] = useState(false);
-  const closeForm = useBoardUi((ui) => ui.closeForm);
-  const open = useBoardUi((ui) => ui.open);
   const run = useImportStages(projectId);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -24,10 +22,10 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
   return (
     <form className={css.form} onSubmit={submit} noValidate>
       <div className={css.others}>
-        <Button variant="default" onClick={() => open({ kind: 'conversations', projectId })}>
+        <Button variant="default" onClick={() => leaveForm({ kind: 'conversations', projectId })}>
           Continue a conversation...
         </Button>
-        <Button variant="default" onClick={() => open({ kind: 'issues', projectId })}>
+        <Button variant="default" onClick={() => leaveForm({ kind: 'issues', projectId })}>
           Import issues...
         </Button>
       </div>
@@ -57,7 +55,7 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
       )}
       <WatchedFolders projectId={projectId} />
       <div className={css.end}>
-        <Button variant="default" onClick={closeForm}>
+        <Button variant="default" onClick={() => leaveForm()}>
           Close
         </Button>
         <Button type="submit" disabled={!useCanCommand() || path.trim() === ''} loading={run.isPending}>

@@ -94,7 +94,7 @@ export function PipelinesForm({ project }: { project: Project }) {
       </Group>
       {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
       <FormEnd>
-        <Button variant="default" onClick={leaveForm}>
+        <Button variant="default" onClick={() => leaveForm()}>
           Cancel
         </Button>
         <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>

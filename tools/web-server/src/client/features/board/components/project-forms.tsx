@@ -158,7 +158,7 @@ function SettingsForm({ project }: { project: Project }) {
       {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
       <div className={css.end}>
         <RemoveProject project={project} />
-        <Button variant="default" onClick={leaveForm}>
+        <Button variant="default" onClick={() => leaveForm()}>
           Cancel
         </Button>
         <Button type="submit" disabled={!useCanCommand() || form.name.trim() === ''} loading={edit.isPending}>

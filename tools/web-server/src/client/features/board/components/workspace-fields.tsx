@@ -46,7 +46,7 @@ export function WorkspaceSettingsForm({ project }: { project: Project }) {
       <BeginFields {...fields} />
       {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
       <div className={css.end}>
-        <Button variant="default" onClick={leaveForm}>
+        <Button variant="default" onClick={() => leaveForm()}>
           Cancel
         </Button>
         <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>

@@ -1,33 +1,42 @@
 import { useEffect, useRef, useState } from 'react';
 import { create } from 'zustand';
-import { useBoardUi } from './board-ui.ts';
+import { type BoardForm, useBoardUi } from './board-ui.ts';
 
 interface UnsavedForms {
   /** The forms of the open dialog with edits that are not saved. */
   names: ReadonlySet<string>;
-  /** The person was about to close the dialog. */
-  isAsked: boolean;
+  /** The person was about to leave for another form, or for none; null if nothing is asked. */
+  asked: { next: BoardForm | null } | null;
   mark(name: string, isUnsaved: boolean): void;
-  ask(isAsked: boolean): void;
+  ask(asked: UnsavedForms['asked']): void;
 }
 
 export const useUnsavedForms = create<UnsavedForms>((set) => ({
   names: new Set(),
-  isAsked: false,
+  asked: null,
   mark: (name, isUnsaved) =>
     set(({ names: old }) => {
       if (old.has(name) === isUnsaved) return {};
       const others = [...old].filter((one) => one !== name);
       return { names: new Set(isUnsaved ? [...others, name] : others) };
     }),
-  ask: (isAsked) => set({ isAsked }),
+  ask: (asked) => set({ asked }),
 }));
 
-/** Closes the dialog, after asking if something in it is not saved. */
-export function leaveForm(): void {
+/** Closes the dialog, or goes on to another form, after asking if something in it is not saved. */
+export function leaveForm(next: BoardForm | null = null): void {
   const { names, ask } = useUnsavedForms.getState();
-  if (names.size > 0) ask(true);
-  else useBoardUi.getState().closeForm();
+  if (names.size === 0) discardForm(next);
+  // Later, or the Escape that asks would answer as well.
+  else setTimeout(() => ask({ next }));
+}
+
+/** Leaves the dialog with whatever is in it. */
+export function discardForm(next: BoardForm | null): void {
+  useUnsavedForms.getState().ask(null);
+  const { open, closeForm } = useBoardUi.getState();
+  if (next === null) closeForm();
+  else open(next);
 }
 
 /**
