@@ -1,3 +1,5 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { type Desk, openDesk } from './support/desk.ts';
@@ -14,6 +16,14 @@ async function told({ api }: Desk, stageId: string): Promise<number> {
   const { entries } = await api.get(`/api/sessions/${stageId}/transcript`);
   return entries.filter((entry: { kind: string; text?: string }) => entry.kind === 'user' && entry.text === WORDS)
     .length;
+}
+
+/** What Claude has saved of what it was told. If it dies before that, there is no conversation to continue. */
+async function saved({ home }: Desk): Promise<string> {
+  const files = await Array.fromAsync(glob(join(home, '.claude/projects/*/*.jsonl')));
+  const records = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+  const lines = records.flatMap((record) => record.split('\n'));
+  return lines.filter((line) => line.includes('"type":"user"')).join('\n');
 }
 
 const goOn = (page: Page) => page.getByRole('button', { name: 'Continue', exact: true });
@@ -70,7 +80,7 @@ it('continues a session whose process died, also from the menu of a card', async
   expect(await told(desk, failed)).toBe(1);
 
   await page.getByRole('region', { name: 'Running' }).getByText('Search index').waitFor();
-  await expect.poll(() => JSON.stringify(model.requests.map(({ messages }) => messages))).toContain('Search index');
+  await expect.poll(() => saved(desk)).toContain('Search index');
   process.kill(await claudePidOf(folder, killed), 'SIGKILL');
   await page.goto(`${origin}/stages/${killed}`);
   await page.getByText('Interrupted', { exact: true }).first().waitFor();

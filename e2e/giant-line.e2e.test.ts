@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProjectId, type StageId } from '@callboard/contract';
-import { createHttpTransport, type Transport } from '@callboard/contract/client';
+import { createHttpTransport, type Transport, TransportError } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
 import { startReader } from './load/clients.ts';
@@ -51,12 +51,17 @@ it('reads lines of 50 MB while it keeps answering other sessions', { timeout: 48
   }
   let slowest = 0;
   let answers = 0;
+  async function timed<T>(answer: () => Promise<T>): Promise<T> {
+    const begun = await clock();
+    const answered = await answer();
+    slowest = Math.max(slowest, (await clock()) - begun);
+    return answered;
+  }
   async function answerAll(): Promise<void> {
-    const { pending } = await transport.command('get_pending', { stageId: other });
+    const { pending } = await timed(() => read(() => transport.command('get_pending', { stageId: other })));
     for (const { requestId, stageId } of pending) {
-      const begun = await clock();
-      const { decision } = await transport.command('approve_tool', { stageId, requestId, decision: 'allow' });
-      slowest = Math.max(slowest, (await clock()) - begun);
+      const allow = () => transport.command('approve_tool', { stageId, requestId, decision: 'allow' });
+      const { decision } = await timed(allow);
       expect(decision.outcome).toBe('allowed');
       answers += 1;
     }
@@ -94,10 +99,21 @@ it('reads lines of 50 MB while it keeps answering other sessions', { timeout: 48
   expect(errors).toEqual([]);
 });
 
+/** Asks again, as a page does: where the machine has no CPU to spare, the web server gives up a read after 5 s. */
+async function read<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof TransportError) || !error.isTransient) throw error;
+    }
+  }
+}
+
 async function createStage(transport: Transport, steps: Parameters<typeof prompt>[0]['steps']): Promise<StageId> {
   const fields = { projectId: ProjectId.parse('shop'), title: 'A stage', prompt: prompt({ steps }) };
   return (await transport.command('create_stage', fields)).stage.id;
 }
 
 const stateOf = async (transport: Transport, stageId: StageId) =>
-  (await transport.command('get_session', { stageId })).session.state;
+  (await read(() => transport.command('get_session', { stageId }))).session.state;
