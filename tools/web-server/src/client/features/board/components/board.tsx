@@ -11,6 +11,7 @@ import { useBoardUi } from '../model/board-ui.ts';
 import { laneOf } from '../model/lanes.ts';
 import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
+import { BoardFilterProvider } from './board-filter-provider.tsx';
 import { BoardNotices } from './board-notices.tsx';
 import { DisplaySwitch } from './display-switch.tsx';
 import { FilterBar } from './filter-bar.tsx';
@@ -35,14 +36,16 @@ export function Board({ RequestSlot, arm, RulesSlot }: BoardProps) {
   const { data: isEmpty } = useQuery({ ...boardQuery, select: (view) => view.stages.length === 0 });
   return (
     <div className={css.page}>
-      <BoardBar filters={isEmpty === false} />
-      <BoardNotices />
-      {isEmpty === true && (
-        <ErrorBoundary name="The first steps">
-          <EmptyBoard />
-        </ErrorBoundary>
-      )}
-      <Stages RequestSlot={RequestSlot} arm={arm} />
+      <BoardFilterProvider>
+        <BoardBar filters={isEmpty === false} />
+        <BoardNotices />
+        {isEmpty === true && (
+          <ErrorBoundary name="The first steps">
+            <EmptyBoard />
+          </ErrorBoundary>
+        )}
+        <Stages RequestSlot={RequestSlot} arm={arm} />
+      </BoardFilterProvider>
       {/* Loaded once the board is there, and closed until it is needed. */}
       <ErrorBoundary name="The form" resetKey={form} close={closeForm}>
         <BoardForms RulesSlot={RulesSlot} />
