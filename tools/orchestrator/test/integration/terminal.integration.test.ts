@@ -40,10 +40,10 @@ it('leaves a conversation to a terminal through a kill, and goes on with what wa
   const conversationId = stage.session?.sessionId ?? '';
 
   // Killed as soon as the mark is stored: the process is ended by the next start, which begins no other.
-  const leaving = kit.client.command('continue_in_terminal', { stageId }).catch(() => undefined);
+  const unanswered = kit.client.command('continue_in_terminal', { stageId });
+  unanswered.catch(() => undefined);
   await kit.client.event('session-updated', (data) => data.stageId === stageId && data.terminal !== null);
   await kit.kill();
-  await leaving;
   await kit.start('apart');
   await kit.client.state(stageId, 'ended', { withinMs: 30_000 });
   const left = await kit.client.command('continue_in_terminal', { stageId });
