@@ -2,7 +2,7 @@ import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
-import { board, stage } from '../test/samples.ts';
+import { at, board, session, stage } from '../test/samples.ts';
 
 it('shows a stage in its column, and starts it', async () => {
   const ready = stage('STAGE-1', { title: 'Login form' });
@@ -28,4 +28,13 @@ it('moves a stage when an event says so', async () => {
   await within(await screen.findByRole('region', { name: 'Ready' })).findByText('Login form');
   server.emit('stage-updated', { stageId: ready.id, stage: { ...ready, completedAt: ready.createdAt } });
   await within(screen.getByRole('region', { name: 'Done' })).findByText('Login form');
+});
+
+it('says on the row of a finished stage that Claude’s review after the last phase has no result', async () => {
+  const review = { runId: '0198f3a2-7c1b-4d1e-9a53-5b8f0c2d4e61', state: 'failed', findings: 0, since: at(1) };
+  const lastTurn = { outcome: 'succeeded', message: '', at: at(0) };
+  const changes = { files: 1, additions: 2, deletions: 0 };
+  const ended = session('STAGE-1', { state: 'idle', lastTurn, changes, review });
+  openPage('/', board({ stages: [{ stage: stage('STAGE-1'), session: ended }] }));
+  await screen.findByRole('img', { name: 'Review failed, 1 file changed, 2 lines added, 0 removed' });
 });

@@ -154,3 +154,16 @@ it('shows a drawing as an image, never as markup, and as text on one press', asy
   fireEvent.error(await changes.findByRole('img', { name: 'After: icon.svg' }));
   await changes.findByText('The browser cannot draw this image.');
 });
+
+it('keeps the head of the file in view at the top, and none below the last file', async () => {
+  const { changes } = await openChanges(stageDiff([fileDiff('a.ts'), fileDiff('b.ts')]));
+  const list = await changes.findByRole('region', { name: 'Changed files' });
+  const pinned = () => list.querySelector('[aria-hidden] [aria-label^="Viewed"]')?.getAttribute('aria-label');
+  await expect.poll(pinned).toBe('Viewed a.ts');
+  list.scrollTop = 99_999;
+  fireEvent.scroll(list);
+  await expect.poll(pinned).toBeUndefined();
+  list.scrollTop = 0;
+  fireEvent.scroll(list);
+  await expect.poll(pinned).toBe('Viewed a.ts');
+});

@@ -2,6 +2,7 @@ import type { StageView } from '@callboard/contract';
 import { useEffect, useState } from 'react';
 import { checkResult } from '../../../lib/check-words.ts';
 import { count } from '../../../lib/format.ts';
+import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
 import { useSessionNow } from '../../../stream/stream-context.tsx';
 import { KindIcon } from '../../../ui/kind-icon.tsx';
 import { PullRequestLine } from '../../../ui/pull-request-line.tsx';
@@ -83,12 +84,22 @@ function Clock({ since }: { since: string }) {
 function Changes({ stage }: { stage: StageView }) {
   const { files = 0, additions = 0, deletions = 0 } = stage.session?.changes ?? {};
   const checks = checkResult(stage);
-  const words = `${checks === '' ? '' : `${checks}, `}${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
+  const review = lastReview(stage);
+  const told = [checks, review === null ? '' : reviewWords(review)].filter((words) => words !== '');
+  const words = `${[...told, ''].join(', ')}${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
   return (
     <span className={css.words} data-code="true" role="img" aria-label={words} title={words}>
       +{additions}
       {deletions > 0 && ` −${deletions}`} <span className={css.files}>{count(files, 'file')}</span>
-      {checks !== '' && <span className={css.files}> {checks}</span>}
+      {told.length > 0 && (
+        <span
+          className={css.files}
+          data-tone={review !== null && reviewProblem(review.state) !== null ? 'fail' : undefined}
+        >
+          {' '}
+          {told.join(', ')}
+        </span>
+      )}
     </span>
   );
 }

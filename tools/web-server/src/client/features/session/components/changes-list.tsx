@@ -51,7 +51,7 @@ export function ChangesList({ stageId, diff, list, writing, me, end }: ChangesLi
         hand.onKeyDown(event);
       }}
     >
-      {file !== undefined && (
+      {file !== undefined && !list.isPastEnd && (
         <div className={css.pinned} aria-hidden>
           <FileHead file={file} list={list} isCopy />
         </div>

@@ -110,6 +110,8 @@ export function useChangesList(input: ChangesListInput) {
   return {
     ...{ box, rows, virtualizer, top, current, loadedOf, isOpen, setOpen, isViewed, setViewed, goTo, comments, hand },
     ...{ target: jumps.target, goToComment: jumps.goTo },
+    /** Below the last file. */
+    isPastEnd: first === undefined && offset > 0,
     isWhole: ({ path }: FileDiff) => whole[fileKey(stageId, path)] ?? false,
     showWhole: ({ path }: FileDiff, isWhole: boolean) => useReviewUi.getState().showWhole(stageId, path, isWhole),
     isImage: folding.isImage,
