@@ -29,12 +29,19 @@ const PLAN: RewindPlan = {
   text: 'Build a dark mode.',
 };
 
+/** Returns the menu of the first message, which only a touch screen has; null elsewhere. */
+async function firstMenu(page: Page) {
+  const either = page.getByRole('button', { name: /^(Message actions|Back to here)$/ });
+  await either.first().waitFor();
+  const menu = page.getByRole('button', { name: 'Message actions' }).first();
+  return (await menu.isVisible()) ? menu : null;
+}
+
 /** Opens an action at the first message of the stage: by its button, or on a phone in its menu. */
 async function act(page: Page, name: string): Promise<void> {
-  const menu = page.getByRole('button', { name: 'Message actions' }).first();
-  const isTouch = await menu.isVisible();
-  if (isTouch) await menu.click();
-  const role = isTouch ? 'menuitem' : 'button';
+  const menu = await firstMenu(page);
+  await menu?.click();
+  const role = menu === null ? 'button' : 'menuitem';
   await page.getByRole(role, { name }).first().click();
   await page.getByRole('dialog', { name }).waitFor();
 }
@@ -100,8 +107,8 @@ export const goingBackPictures: Record<string, (page: Page, show: Show) => Promi
   },
   'going-back-actions': async (page, show) => {
     await show();
-    const menu = page.getByRole('button', { name: 'Message actions' }).first();
-    if (await menu.isVisible()) await menu.click();
+    const menu = await firstMenu(page);
+    if (menu !== null) await menu.click();
     else await page.getByRole('button', { name: 'Back to here' }).first().hover();
     await page.waitForTimeout(400);
   },
