@@ -114,6 +114,26 @@ it('shows what would change, goes back, folds what was taken back, and undoes it
   expect(screen.queryByRole('button', { name: 'Undo' })).toBeNull();
 });
 
+it('puts the text into the message box even if the events are there before the answer', async () => {
+  const { user, server, sent, backTo } = await open();
+  const dialog = await backTo(2);
+  await dialog.findByRole('list', { name: 'Files that change' });
+  server.answer({
+    get_transcript: () => ({ entries: [notice], total: 7 }),
+    rewind_session: async ({ dryRun }) => {
+      if (dryRun === true) return problem('cannot_go_back', 'This message was taken back.');
+      server.emit('transcript-appended', { stageId: own.id, index: 7 });
+      server.emit('session-updated', { ...idle, transcriptLength: 7, goneBack: [goneBack] });
+      await screen.findByRole('button', { name: /^Taken back/, hidden: true });
+      return { plan, session: idle };
+    },
+  });
+  await user.click(dialog.getByRole('button', { name: 'Go back' }));
+  await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
+  expect(screen.getByRole<HTMLTextAreaElement>('textbox', { name: 'Message' }).value).toBe('Now in red');
+  expect(sent('rewind_session')).toMatchObject([{ dryRun: true }, { files: true, conversation: true }]);
+});
+
 it('keeps what cannot go back, and what a person leaves out', async () => {
   const { user, server, sent, backTo } = await open();
   const filesProblem = 'The files before this message were not kept.';

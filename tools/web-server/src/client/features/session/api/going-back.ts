@@ -15,10 +15,10 @@ export const rewindPlanQuery = (stageId: StageId, messageId: MessageId, asOf: st
   });
 
 /** Goes back to before a message. Resolves once the files are set and the result is stored. */
-export const useGoBack = (stageId: StageId, done: (text: string) => void) =>
+export const useGoBack = (stageId: StageId, done: (text: string, wanted: RewindBody) => void) =>
   useCommand({
     run: (body: RewindBody) => client.command('rewind_session', { stageId, ...body }),
-    done: ({ plan }) => done(plan.text),
+    done: ({ plan }, wanted) => done(plan.text, wanted),
   });
 
 /** Undoes the newest going back. */

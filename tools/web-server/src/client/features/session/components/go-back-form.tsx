@@ -26,15 +26,21 @@ export function GoBackForm({ action, stage, offerText }: GoBackFormProps) {
   const { session } = stage;
   const works = isWorking(stage);
   const asOf = `${session?.state} ${session?.lastTurn?.at} ${session?.goneBack.length}`;
-  const plan = useQuery({ ...rewindPlanQuery(stage.id, message.id, asOf), enabled: !works });
+  const back = useGoBack(stage.id, (text, { conversation }) => {
+    if (conversation) offerText(stage.id, text);
+    closeMomentDialog();
+  });
+  // Its events may be here before its answer. What has gone back is not compared again.
+  const hasGone = back.isPending || back.isSuccess;
+  const plan = useQuery({
+    ...rewindPlanQuery(stage.id, message.id, asOf),
+    enabled: !works && !hasGone,
+    placeholderData: (before) => (hasGone ? before : undefined),
+  });
   const [left, setLeft] = useState<Wants>({ files: false, conversation: false });
   const can = plan.data === undefined ? { files: false, conversation: false } : possible(plan.data);
   const wants: Wants = { files: can.files && !left.files, conversation: can.conversation && !left.conversation };
   const canCommand = useCanCommand();
-  const back = useGoBack(stage.id, (text) => {
-    if (wants.conversation) offerText(stage.id, text);
-    closeMomentDialog();
-  });
   return (
     <div className={css.body}>
       <div className={css.message}>{message.text}</div>
