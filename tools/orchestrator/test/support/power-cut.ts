@@ -3,6 +3,7 @@ import { copyFile, glob, readFile, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { systemCode } from '@callboard/runtime/errors';
+import { identify } from '@callboard/runtime/process-identity';
 import { onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
@@ -77,10 +78,15 @@ function onSyncedCommit(then: () => void): void {
 
 /** Ends all processes of these launches. The last output of `claude` and its commands is in no file, or in one that is put back. */
 async function endAll(launches: ReadonlySet<string>): Promise<void> {
+  const killed = new Set<number>();
   await until('all processes are gone', async () => {
     const pids = [...(await findMarkedProcesses())].flatMap(([id, marked]) => (launches.has(id) ? marked : []));
-    for (const pid of pids) kill(pid);
-    return pids.length === 0;
+    for (const pid of pids) {
+      killed.add(pid);
+      kill(pid);
+    }
+    // A dying process loses its marker a moment before it is gone. Found alive by the next start, it would be re-attached.
+    return pids.length === 0 && (await Promise.all([...killed].map(identify))).every((found) => found === null);
   });
 }
 
