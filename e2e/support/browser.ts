@@ -1,4 +1,10 @@
-import { type BrowserContext, type Browser as Chromium, chromium, type Page } from 'playwright-core';
+import {
+  type BrowserContext,
+  type Browser as Chromium,
+  type ConsoleMessage,
+  chromium,
+  type Page,
+} from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { findChromium } from '../../scripts/chromium.ts';
 import type { AtEnd } from '../../test-support/temporary-folder.ts';
@@ -42,6 +48,12 @@ async function runningBrowser(executablePath: string): Promise<Chromium> {
   return browser;
 }
 
+/** The text of a console error, and what was loaded, without its ids: tests look for the status in it. */
+function withPlace(message: ConsoleMessage): string {
+  const { url } = message.location();
+  return url === '' ? message.text() : `${message.text()} (${new URL(url).pathname.replace(/[0-9a-f-]{36}/g, '<id>')})`;
+}
+
 /** Opens a browser as if on a separate machine: it shares no cookie, storage or cache with another. Closed when the test is over. */
 export async function openBrowser(
   options: { width?: number; height?: number; hasTouch?: boolean; hasNotifications?: boolean } = {},
@@ -57,7 +69,7 @@ export async function openBrowser(
   const errors: string[] = [];
   const page = await context.newPage();
   context.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text());
+    if (message.type() === 'error') errors.push(withPlace(message));
   });
   context.on('weberror', (error) => errors.push(String(error.error())));
   return { context, page, errors };
