@@ -47,7 +47,7 @@ export async function finish(tx: Tx, change: SessionChange, goingBack: GoingBack
     const lastTurn = { outcome: 'succeeded', at: tx.now, message: null, code: null } as const;
     const goneBack = [...record.goneBack.map((one) => ({ ...one, canUndo: false })), entry];
     change.record = { ...change.record, ...conversation, goneBack, undo, lastTurn };
-    const text = `${by} went back to before an earlier message: ${whatOf(entry)} as then.${stayed(goingBack)}`;
+    const text = `${by} went back to before an earlier message: ${whatOf(entry)} restored.${stayed(goingBack)}`;
     addNotice(change, tx.now, { level: 'info', code: 'gone-back', text });
   }
   if (files === null) return;

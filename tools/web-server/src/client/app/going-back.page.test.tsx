@@ -123,7 +123,7 @@ it('puts the text into the message box even if the events are there before the a
     rewind_session: async ({ dryRun }) => {
       if (dryRun === true) return problem('cannot_go_back', 'This message was taken back.');
       server.emit('transcript-appended', { stageId: own.id, index: 7 });
-      server.emit('session-updated', { ...idle, transcriptLength: 7, goneBack: [goneBack] });
+      server.emit('session-updated', { ...idle, goneBack: [goneBack] });
       await screen.findByRole('button', { name: /^Taken back/, hidden: true });
       return { plan, session: idle };
     },

@@ -126,7 +126,7 @@ function Plan({ plan, wants, choose }: PlanProps) {
       />
       {files !== null && <RewindFiles files={files} />}
       <p className={css.quiet}>
-        Everything from now is kept: you can undo this until the next message.
+        The current state is kept, so you can undo this until the next message.
         {wants.conversation && ' The text of the message goes into the message box, if that is empty.'}
       </p>
     </>
