@@ -98,6 +98,33 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   await allow.tap();
   await expect.poll(async () => (await api.get(`/api/stages/${short}`)).stage.column).toBe('review');
 
+  // Going back, from a menu at the message, and back again.
+  await page.getByRole('button', exact('Message actions')).first().tap();
+  const backToHere = page.getByRole('menuitem', exact('Back to here'));
+  expect((await backToHere.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+  await backToHere.tap();
+  const goBack = sheet.getByRole('button', exact('Go back'));
+  await expect.poll(() => goBack.isEnabled()).toBe(true);
+  expect(await tooSmall(page)).toEqual([]);
+  expect(await isNotTooWide(page)).toBe(true);
+  await goBack.tap();
+  const undo = page.getByRole('button', exact('Undo'));
+  await undo.waitFor();
+  expect(await isFree(undo)).toBe(true);
+  expect(await tooSmall(page)).toEqual([]);
+  await undo.tap();
+  await page.getByText('Done.', { exact: true }).waitFor();
+  await undo.waitFor({ state: 'detached' });
+
+  // The settings of a project, in tabs.
+  await page.goto(origin);
+  await page.getByRole('button', { name: 'Projects' }).tap();
+  await page.getByRole('menuitem').first().tap();
+  await page.getByRole('tab', exact('Worktrees')).tap();
+  await page.getByRole('textbox', { name: 'Set-up command' }).waitFor();
+  expect(await tooSmall(page)).toEqual([]);
+  expect(await isNotTooWide(page)).toBe(true);
+
   // The inbox: the request fills the page, and its buttons stay at the bottom.
   await page.goto(`${origin}/inbox`);
   await page.getByRole('main').getByText('Long script').first().tap();
