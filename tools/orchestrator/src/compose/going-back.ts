@@ -1,6 +1,7 @@
 import { placeBefore } from '../claude/conversation-place.ts';
 import { createForkStage, type ForkStage } from '../rewinds/fork-stage.ts';
 import { createRewinds, type Rewinds } from '../rewinds/rewinds.ts';
+import { retryUntilStored } from '../sessions/retry-until-stored.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Stages } from '../stages/stages.ts';
 import type { Store } from '../store/store.ts';
@@ -9,7 +10,7 @@ import type { StartContext } from './start-context.ts';
 
 /** Builds what takes stages back to earlier messages, after completing what a crash interrupted. */
 export async function composeGoingBack(
-  { log, edges }: StartContext,
+  { log, edges, life }: StartContext,
   parts: { store: Store; worktrees: Worktrees; sessions: Sessions; stages: Stages; claudeEnv: Record<string, string> },
 ): Promise<{ rewinds: Rewinds; forkStage: ForkStage }> {
   const { store, worktrees, sessions, stages, claudeEnv } = parts;
@@ -17,7 +18,13 @@ export async function composeGoingBack(
     ...{ store, worktrees },
     placeBefore: (conversationId: string, messageId: string) => placeBefore(claudeEnv, conversationId, messageId),
   };
-  const rewinds = createRewinds({ ...moments, edges, log, endIfIdle: sessions.endIfIdle });
+  const stopping = new AbortController();
+  const storing = { store, log, signal: stopping.signal };
+  const rewinds = createRewinds({
+    ...{ ...moments, edges, log, endIfIdle: sessions.endIfIdle },
+    record: (work) => retryUntilStored(storing, work, { sync: 'now' }),
+  });
+  life.onStop('going back', () => stopping.abort());
   await rewinds.settleInterrupted();
   return { rewinds, forkStage: createForkStage({ ...moments, stages }) };
 }

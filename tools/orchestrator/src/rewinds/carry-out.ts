@@ -15,6 +15,8 @@ export interface CarryOutParts {
   store: Store;
   worktrees: Pick<Worktrees, 'restore'>;
   log: Logger;
+  /** Stores what has happened; on disk when it resolves. */
+  record: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 }
 
 /**
@@ -28,8 +30,7 @@ export async function carryOut(parts: CarryOutParts, stageId: StageId): Promise<
   const { files } = goingBack;
   const blocked = files === null ? [] : (await setFiles(parts, { stageId, worktree, files })).blocked;
   const done = { ...goingBack, blocked: blocked.map(({ path }) => path) };
-  const work = (tx: Tx) => changeSession(tx, stageId, (change) => finish(tx, change, done));
-  return summaryOf(await parts.store.transact(work, { sync: 'now' }));
+  return summaryOf(await parts.record((tx) => changeSession(tx, stageId, (change) => finish(tx, change, done))));
 }
 
 interface SetFiles {
@@ -43,7 +44,7 @@ interface SetFiles {
  * @throws Rejection `cannot_go_back`, after the failure is stored
  */
 async function setFiles(
-  { store, worktrees, log }: CarryOutParts,
+  { record, worktrees, log }: CarryOutParts,
   { stageId, worktree, files }: SetFiles,
 ): Promise<RestorePlan> {
   try {
@@ -58,7 +59,7 @@ async function setFiles(
       ? 'The files are as they were before.'
       : `Some files may be set back. Those from before are kept as the commit ${files.kept}.`;
     const text = `Going back failed. ${state} Cause: ${messageOf(error)}`;
-    await store.transact((tx) =>
+    await record((tx) =>
       changeSession(tx, stageId, (change) => {
         abandon(change);
         addNotice(change, tx.now, { level: 'error', code: 'going-back-failed', text });

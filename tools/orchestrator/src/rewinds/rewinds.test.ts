@@ -10,6 +10,8 @@ import type { ConversationPlace } from '../claude/conversation-place.ts';
 import { changeSession } from '../domain/change-session.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import { leaveToTerminal } from '../domain/terminal.ts';
+import { OperationalError } from '../lib/errors.ts';
+import { retryUntilStored } from '../sessions/retry-until-stored.ts';
 import { createStages } from '../stages/stages.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
 import { createForkStage } from './fork-stage.ts';
@@ -69,11 +71,19 @@ async function setUp() {
     await session.end({ kind: 'stopped', reason: 'Ended.' });
     return true;
   };
-  const create = (fields: Partial<RewindsParts['worktrees']> = {}) =>
-    createRewinds({
+  /** Passes on each transaction of a result that `isFull` does not refuse. */
+  const create = (fields: Partial<RewindsParts['worktrees']> = {}, isFull = () => false) => {
+    const transact: typeof store.transact = async (work, options) => {
+      if (isFull()) throw new OperationalError('storage_failed', 'The disk is full.');
+      return store.transact(work, options);
+    };
+    const storing = { store: { ...store, transact }, log: silent, signal: new AbortController().signal };
+    return createRewinds({
+      record: (work) => retryUntilStored(storing, work, { sync: 'now' }),
       ...{ store, edges, placeBefore, endIfIdle, log: silent },
       worktrees: { ...worktrees, ...fields },
     });
+  };
   const go = (n: number, body: Partial<RewindBody> = {}) => ({
     messageId: messages[n] ?? MessageId.parse('?'),
     ...body,
@@ -196,6 +206,15 @@ it('refuses while Claude works, for a message within a turn, and without a snaps
   await store.transact((tx) => changeSession(tx, stageId, leave));
   await expect(both.rewind(stageId, go(1), 'Ann')).rejects.toMatchObject({ code: 'in_terminal' });
   await expect(forkStage(stageId, {})).rejects.toMatchObject({ code: 'in_terminal' });
+});
+
+it('stores that it went back once the store can write again', async () => {
+  const { create, go, stageId, at, record } = await threeTurns();
+  let failures = 2;
+  await create({}, () => failures-- > 0).rewind(stageId, go(1), 'Ann');
+  expect(failures).toBe(-1);
+  expect(await at('b.txt')).toBeNull();
+  expect(await record()).toMatchObject({ isGoingBack: false, goneBack: [{ by: 'Ann', canUndo: true }] });
 });
 
 const never = () => new Promise<never>(() => undefined);

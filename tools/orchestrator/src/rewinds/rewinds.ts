@@ -17,7 +17,7 @@ import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { GoingBack } from '../store/going-back-records.ts';
 import { type SessionRecord, summaryOf } from '../store/records.ts';
-import type { Tables } from '../store/store.ts';
+import type { Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type CarryOutParts, carryOut } from './carry-out.ts';
 import { findMoment, type Moment, type MomentParts, type Place, requirePlace } from './find-moment.ts';
@@ -130,10 +130,14 @@ const storeIntent = (
 
 async function settleSessions(parts: RewindsParts): Promise<void> {
   const { store, log } = parts;
+  // A start does not wait for a store that cannot write.
+  const record = <T>(work: (tx: Tx) => Promise<T>) => store.transact(work, { sync: 'now' });
   for (const { stageId, goingBack } of await store.read.sessions.list()) {
     if (goingBack === null) continue;
     log.info({ stageId }, 'completing an interrupted going back');
-    await carryOut(parts, stageId).catch((error: unknown) => log.warn({ err: error, stageId }, 'going back failed'));
+    await carryOut({ ...parts, record }, stageId).catch((error: unknown) =>
+      log.warn({ err: error, stageId }, 'going back failed'),
+    );
   }
 }
 
