@@ -89,7 +89,7 @@ const whenPassing: Readonly<Record<StreamEventType, string>> = {
   'orchestrator-status': 'Second of every stream, and whenever it changes: whether commands can be given',
   resync: 'Events before `seq` cannot be replayed: load the board again. The stream continues after `seq`',
   'notices-updated':
-    'Third of every stream, and whenever it changes: what is wrong on the machine (`warnings`), and why nothing is started or delivered at the moment (`paused`)',
+    'Third of every stream, and whenever it changes: what is wrong on the machine (`warnings`), and why nothing is started or delivered at the moment (`paused`), and what keeps stages from starting automatically (`startHolds`)',
   'session-now':
     'What Claude does in a session this moment (`writing` with the end of its text, `preparing` a tool call), at most once a second. It refines a `now` of the kind `thinking`; null takes it back',
   'text-delta': 'Text of a watched stage while Claude writes it. The stored entry that follows has the same `blockId`',

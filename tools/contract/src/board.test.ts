@@ -23,6 +23,7 @@ const empty: BoardView = {
   unsettled: [],
   warnings: [],
   paused: null,
+  startHolds: [],
   sandbox: SANDBOX_UNTRIED,
   me: { name: 'Ada', presentation: 'overlay', later: [] },
   claude: CLAUDE_UNCHECKED,
@@ -229,6 +230,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
     pending: [...pending.values()],
     warnings: [],
     paused: null,
+    startHolds: [],
     sandbox: SANDBOX_UNTRIED,
     claude: CLAUDE_UNCHECKED,
   };

@@ -8,6 +8,7 @@ import { Decision, isUnsettled, PendingRequest } from './requests.ts';
 import { SANDBOX_UNTRIED, SandboxSupport } from './sandbox.ts';
 import { SessionState, type SessionSummary } from './sessions.ts';
 import { Column, type Stage, StageView } from './stages.ts';
+import { StartHold } from './start-holds.ts';
 
 /** Everything the board shows, as of `seq`. */
 export const BoardView = z.object({
@@ -21,6 +22,8 @@ export const BoardView = z.object({
   warnings: z.array(z.string()).default([]),
   /** Why nothing is started and no message is delivered at the moment, in words; null while nothing is paused. */
   paused: z.string().nullable().default(null),
+  /** What keeps stages from starting automatically at the moment. */
+  startHolds: z.array(StartHold).default([]),
   /** Whether this machine can run Claude's commands in a sandbox. */
   sandbox: SandboxSupport.default(SANDBOX_UNTRIED),
   /** What is kept for the person who asked for the board. */
@@ -31,7 +34,13 @@ export const BoardView = z.object({
 export type BoardView = z.infer<typeof BoardView>;
 
 /** The part of the board that describes the machine, not the store: it has no `seq` and is sent whenever it changes. */
-export const BoardNotices = BoardView.pick({ warnings: true, paused: true, sandbox: true, claude: true });
+export const BoardNotices = BoardView.pick({
+  warnings: true,
+  paused: true,
+  startHolds: true,
+  sandbox: true,
+  claude: true,
+});
 export type BoardNotices = z.infer<typeof BoardNotices>;
 
 /** What the store holds, before the columns are derived. */
@@ -43,6 +52,7 @@ export interface BoardParts {
   unsettled: Decision[];
   warnings: string[];
   paused: string | null;
+  startHolds: StartHold[];
   sandbox: SandboxSupport;
   me?: Me;
   claude: ClaudeState;

@@ -42,6 +42,7 @@ export * from './side-runs.ts';
 export * from './stage-exports.ts';
 export * from './stages.ts';
 export * from './stakes.ts';
+export * from './start-holds.ts';
 export * from './templates.ts';
 export * from './transcript.ts';
 export * from './trash.ts';

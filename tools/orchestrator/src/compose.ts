@@ -1,12 +1,5 @@
 import { homedir } from 'node:os';
-import {
-  type BoardEvent,
-  boardView,
-  isClaudeAway,
-  type SessionNowUpdate,
-  type StageId,
-  type TextDelta,
-} from '@callboard/contract';
+import { type BoardEvent, boardView, type SessionNowUpdate, type StageId, type TextDelta } from '@callboard/contract';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
@@ -20,6 +13,7 @@ import { findClaude } from './claude/program/find-claude.ts';
 import { checkSandbox } from './claude/sandbox/sandbox-check.ts';
 import { createComments } from './comments/comments.ts';
 import { createViewed } from './comments/viewed.ts';
+import { startAutomation } from './compose/automation.ts';
 import { boardNotices } from './compose/board-notices.ts';
 import { completeStages } from './compose/complete-stages.ts';
 import { composeGoingBack } from './compose/going-back.ts';
@@ -50,19 +44,15 @@ import { useSpawner } from './lib/processes/processes.ts';
 import { createDrafts } from './messages/drafts.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
 import { createReceipts } from './receipts/receipts.ts';
-import { startScheduler } from './scheduler/scheduler.ts';
+import { createStartHolds } from './scheduler/start-gates.ts';
 import { createLeftoverProcesses } from './sessions/launch/leftover-processes.ts';
 import { createSessionControls } from './sessions/session-controls.ts';
-import { startChangeCounts } from './sessions/watch/change-counts.ts';
-import { startIdleWatch } from './sessions/watch/idle-watch.ts';
-import { startSilenceWatch } from './sessions/watch/silence-watch.ts';
 import { capabilitiesOf } from './stages/capabilities.ts';
 import { createStageExports } from './stages/export-stages.ts';
-import { createStageImports, type StageImports } from './stages/import-stages.ts';
+import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
 import { createStageRemoval } from './stages/remove-stage.ts';
 import { createStages } from './stages/stages.ts';
-import { startStageFolders } from './stages/watch-stage-folders.ts';
 import { createWorktreeFiles } from './stages/worktree-files.ts';
 import type { Trash } from './trash/trash.ts';
 import { VERSION } from './version.ts';
@@ -129,7 +119,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       { ...storage, ...kept, ...repositories, ...running, outboxBell, claude: programs.claude },
       options,
     );
-    const machine = { ...programs, ...running, disk: storage.disk, writes: services.writes };
+    const startHolds = createStartHolds();
+    const machine = { ...programs, ...running, disk: storage.disk, writes: services.writes, startHolds };
     const notices = () => boardNotices(machine);
     const { of: liveNow } = running.liveNows;
     const board = async () => withLiveNow(boardView({ ...(await store.board()), ...(await notices()) }), liveNow);
@@ -147,7 +138,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     deltas.listen(gateway.onTextDelta);
     nows.listen(gateway.onSessionNow);
     await storage.lock.setPort(gateway.port);
-    const automated = { ...storage, ...repositories, ...running, ...programs, imports: services.imports };
+    const automated = { ...storage, ...repositories, ...running, ...programs, imports: services.imports, startHolds };
     const { scheduler, endAllIdle } = await startAutomation(context, automated);
     reactToChanges(context, { machine, store, sessions: running.sessions, scheduler, gateway });
     return {
@@ -267,28 +258,4 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     exports: createStageExports({ store, home: homeOf(env), pipelinesFor }),
     imports: createStageImports({ store, worktrees, home: homeOf(env), pipelinesFor }),
   };
-}
-
-/** The work that Callboard does unasked. */
-async function startAutomation(
-  { config, log, edges, limits, life }: StartContext,
-  parts: Storage & Repositories & RunningSessions & ReturnType<typeof watchPrograms> & { imports: StageImports },
-) {
-  const { store, disk, worktrees, sessions, lowPriorityWork, login, onDiff } = parts;
-  const scheduler = startScheduler({
-    ...{ store, log, maxParallel: config.maxParallel },
-    mayStart: () => disk.diskPauseReason() === null && !isClaudeAway(login.state()),
-    start: (id) => sessions.start(id, null),
-  });
-  life.onStop('scheduler', scheduler.stop);
-  life.onStop('change counts', await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff }));
-  const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
-  life.onStop('idle watch', idleWatch.stop);
-  const silenceWatch = startSilenceWatch({
-    ...{ store, log, lookMs: limits.watchdogLookMs, running: sessions.executors, onSilent: sessions.resync },
-    silenceMs: config.attentionAfterMinutes * 60_000,
-  });
-  life.onStop('silence watch', silenceWatch.stop);
-  life.onStop('stage folders', startStageFolders({ store, log, imports: parts.imports, home: homeOf(parts.env) }));
-  return { scheduler, endAllIdle: idleWatch.endAllIdle };
 }

@@ -156,6 +156,7 @@ describe('the orchestrator', () => {
       'pull-requests',
       'rewinds',
       'sessions',
+      'scheduler',
       'stages',
       'isolation',
       'checks',
@@ -166,7 +167,7 @@ describe('the orchestrator', () => {
       'trust',
       'worktree-commands',
       'worktrees',
-      ...typesOf(['doctor', 'gateway', 'receipts', 'scheduler']),
+      ...typesOf(['doctor', 'gateway', 'receipts']),
     ],
     'compose.ts': [
       'claude',

@@ -49,7 +49,7 @@ it('begins with its id and the number from which it continues, then passes on ne
       {
         event: 'notices-updated',
         id: null,
-        data: { warnings: [], paused: null, sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED },
+        data: { warnings: [], paused: null, startHolds: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED },
       },
       { event: 'mode-changed', id: '2', data: modeChanged(2).data },
     ]);
@@ -180,7 +180,8 @@ it('passes resync on to open streams when the orchestrator begins a new log', as
 it('passes on the board’s notices, and sends them to streams that begin later', async () => {
   const { orchestrator, stream } = await start();
   const first = await stream();
-  const full = { warnings: [], paused: 'The disk is nearly full.', sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
+  const machine = { startHolds: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
+  const full = { warnings: [], paused: 'The disk is nearly full.', ...machine };
   orchestrator.notices(full);
   await expect.poll(() => first.named('notices-updated').at(-1)?.data).toEqual(full);
   const second = await stream();
@@ -333,7 +334,8 @@ it('sends unstored messages after the events that came before them', async () =>
   await expect.poll(() => opened.events.length).toBe(3);
   orchestrator.together(() => {
     orchestrator.emit();
-    orchestrator.notices({ warnings: ['look'], paused: null, sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED });
+    const machine = { startHolds: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
+    orchestrator.notices({ warnings: ['look'], paused: null, ...machine });
     orchestrator.emit();
   });
   await expect

@@ -22,6 +22,7 @@ function createScene() {
       disk: { diskPauseReason: () => null },
       writes: { trouble: () => state.trouble },
       reAttaching: { trouble: () => null },
+      startHolds: { current: () => [] },
     },
     (notices) => told.push(notices),
     silent,

@@ -5,6 +5,7 @@ import type { ClaudeWatch } from '../doctor/claude-watch.ts';
 import type { LoginWatch } from '../doctor/login-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { StartHolds } from '../scheduler/start-gates.ts';
 import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
 
 /** Where the notices come from. */
@@ -15,9 +16,10 @@ export interface NoticeSources {
   disk: Pick<DiskWatch, 'diskPauseReason'>;
   writes: Pick<WriteWatch, 'trouble'>;
   reAttaching: Pick<ReAttaching, 'trouble'>;
+  startHolds: Pick<StartHolds, 'current'>;
 }
 
-/** Returns the notices of the board: its warnings, why nothing is started, whether the sandbox works, and whether Claude Code can work. */
+/** Returns the notices of the board: its warnings, why nothing is started, what holds automatic starts, whether the sandbox works, and whether Claude Code can work. */
 export const boardNotices = (machine: NoticeSources): Promise<BoardNotices> =>
   noticesWith(machine, machine.writes.trouble);
 
@@ -37,12 +39,15 @@ export function createNoticeTeller(machine: NoticeSources, onNotices: (notices: 
 }
 
 async function noticesWith(machine: NoticeSources, troubleOfWrites: WriteWatch['trouble']): Promise<BoardNotices> {
-  const { claude, sandbox, login, disk, reAttaching } = machine;
+  const { claude, sandbox, login, disk, reAttaching, startHolds } = machine;
   const warnings = await claude.warnings();
   const trouble = troubleOfWrites(); // after the wait, as everything below: the newest state
   const ofStore =
     trouble === null ? null : `Nothing can be stored: ${trouble.words} Callboard continues as soon as it can write.`;
   const ofCallboard = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
   const paused = disk.diskPauseReason();
-  return { warnings: [...ofCallboard, ...warnings], paused, sandbox: sandbox.support(), claude: login.state() };
+  return {
+    ...{ warnings: [...ofCallboard, ...warnings], paused, startHolds: startHolds.current() },
+    ...{ sandbox: sandbox.support(), claude: login.state() },
+  };
 }

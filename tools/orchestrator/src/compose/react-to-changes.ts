@@ -5,6 +5,7 @@ import type { LoginWatch } from '../doctor/login-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { StartHolds } from '../scheduler/start-gates.ts';
 import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Store } from '../store/store.ts';
@@ -19,6 +20,7 @@ interface MachineState {
   disk: DiskWatch;
   writes: WriteWatch;
   reAttaching: ReAttaching;
+  startHolds: StartHolds;
 }
 
 export interface ReactingParts {
@@ -32,7 +34,7 @@ export interface ReactingParts {
 /** Sends the notices to the boards and continues deferred work: at once, and whenever the state of the machine changes. */
 export function reactToChanges({ log, life }: StartContext, parts: ReactingParts): void {
   const { machine, store, sessions, scheduler, gateway } = parts;
-  const { claude, sandbox, login, disk, writes, reAttaching } = machine;
+  const { claude, sandbox, login, disk, writes, reAttaching, startHolds } = machine;
   const tellNotices = createNoticeTeller(machine, gateway.onNotices, log);
   const resume = () => {
     tellNotices();
@@ -48,6 +50,7 @@ export function reactToChanges({ log, life }: StartContext, parts: ReactingParts
         .catch((error: unknown) => log.error({ err: error }, 'reporting the gaps of claude failed'));
     }),
     sandbox.onChange(tellNotices),
+    startHolds.onChange(tellNotices),
     login.onChange(() => {
       tellNotices();
       scheduler.nudge();

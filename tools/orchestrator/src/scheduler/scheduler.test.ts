@@ -2,7 +2,9 @@ import { type Column, type SessionState, StageView } from '@callboard/contract';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { asked, busyTestSession, turnEnded } from '../../test/support/test-session.ts';
 import { openTestStore, sampleStage, silent } from '../../test/support/test-store.ts';
-import { pickRunnable, startScheduler } from './scheduler.ts';
+import { memoryGate } from './memory-gate.ts';
+import { startScheduler } from './scheduler.ts';
+import { createStartHolds, planStarts, type StageGate } from './start-gates.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
 
@@ -33,7 +35,10 @@ function stage(id: string, { column = 'ready', autoStart = true, priority = 2, s
   });
 }
 
-describe('pickRunnable', () => {
+const pickRunnable = ({ stages }: { stages: StageView[] }, maxParallel: number) =>
+  planStarts(stages, maxParallel, []).start;
+
+describe('planStarts', () => {
   it('picks ready stages that start automatically', () => {
     const stages = [
       stage('ready'),
@@ -66,6 +71,69 @@ describe('pickRunnable', () => {
   });
 });
 
+const GIB = 1_073_741_824;
+
+describe('start gates', () => {
+  const refuse = (...ids: string[]): StageGate => {
+    return ({ id }) => (ids.includes(id) ? { code: 'memory', reason: 'Waits for memory', until: null } : null);
+  };
+
+  it('hold a stage with its reason, and give its room to the next one', () => {
+    const stages = [stage('a'), stage('b'), stage('c'), stage('d')];
+    expect(planStarts(stages, 1, [() => null, refuse('a', 'c')])).toEqual({
+      start: ['b'],
+      holds: [{ code: 'memory', reason: 'Waits for memory', until: null, stageIds: ['a', 'c'] }],
+    });
+  });
+
+  it('count the stages that are being started, as their processes do not show yet', () => {
+    const starting: number[] = [];
+    const count: StageGate = (_stage, many) => {
+      starting.push(many);
+      return null;
+    };
+    planStarts([stage('s', { column: 'running', state: 'starting' }), stage('a'), stage('b')], 3, [count]);
+    expect(starting).toEqual([1, 2]);
+  });
+
+  it('hold starts for memory until there is room for one more process as large as the others, and 400 MB beside it', () => {
+    const held = (available: number, sizes: number[], starting = 0) =>
+      memoryGate(available, sizes)(stage('a'), starting) !== null;
+    expect(held(0.9 * GIB, [])).toBe(false);
+    expect(held(0.9 * GIB, [], 1)).toBe(true);
+    expect(held(0.6 * GIB, [])).toBe(true);
+    expect(held(GIB, [0.8 * GIB, 0.7 * GIB])).toBe(true);
+    expect(held(1.2 * GIB, [0.8 * GIB, 0.7 * GIB])).toBe(false);
+  });
+
+  it('are told once they hold or let go, and a stage starts when its gate opens', async () => {
+    const given = await openTestStore();
+    const waiting = await given.addStage({ autoStart: true });
+    const machine = { available: 0 };
+    const holds = createStartHolds();
+    const told = vi.fn();
+    holds.onChange(told);
+    const started: string[] = [];
+    const scheduler = startScheduler({
+      ...{ store: given.store, log: silent, maxParallel: 1, mayStart: () => true, holds },
+      gates: [() => memoryGate(machine.available, [])],
+      start: async (stageId) => void started.push(stageId),
+    });
+    onTestFinished(scheduler.stop);
+    await scheduler.drain();
+    scheduler.nudge();
+    await scheduler.drain();
+    expect(holds.current()).toMatchObject([{ code: 'memory', stageIds: [waiting] }]);
+    expect(told).toHaveBeenCalledTimes(1);
+    expect(started).toEqual([]);
+    machine.available = GIB;
+    scheduler.nudge();
+    await scheduler.drain();
+    expect(holds.current()).toEqual([]);
+    expect(started).toEqual([waiting]);
+  });
+});
+
 it('reads the board when a session stops working, not at its other steps or when it resumes work', async () => {
   const given = await openTestStore();
   const session = await busyTestSession({}, given);
@@ -73,7 +141,7 @@ it('reads the board when a session stops working, not at its other steps or when
   const { store } = session;
   const board = vi.spyOn(store, 'board');
   const scheduler = startScheduler({
-    ...{ store, log: silent, maxParallel: 1, mayStart: () => true },
+    ...{ store, log: silent, maxParallel: 1, mayStart: () => true, gates: [], holds: createStartHolds() },
     start: async () => undefined,
   });
   onTestFinished(scheduler.stop);
@@ -105,7 +173,7 @@ it('ignores free capacity while no stage is ready, and uses it when one may be r
   const board = vi.spyOn(store, 'board');
   const started: string[] = [];
   const scheduler = startScheduler({
-    ...{ store, log: silent, maxParallel: 1, mayStart: () => true },
+    ...{ store, log: silent, maxParallel: 1, mayStart: () => true, gates: [], holds: createStartHolds() },
     start: async (stageId) => void started.push(stageId),
   });
   onTestFinished(scheduler.stop);

@@ -1,8 +1,9 @@
-import { type BoardView, boardView, isWorking, type StageId } from '@callboard/contract';
+import { boardView, isWorking, type StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
 import type { Store } from '../store/store.ts';
+import { isReady, planStarts, type StartGate, type StartHolds } from './start-gates.ts';
 
 export interface SchedulerParts {
   store: Store;
@@ -10,6 +11,10 @@ export interface SchedulerParts {
   maxParallel: number;
   /** False while nothing may start. Call `nudge` when that changes. */
   mayStart: () => boolean;
+  /** The first one that refuses a stage names the reason. Call `nudge` when one opens. */
+  gates: readonly StartGate[];
+  /** Gets what holds stages, after each pass. */
+  holds: Pick<StartHolds, 'set'>;
   /** Resolves when the stage's process is up. A start that fails is recorded in its session. */
   start: (stageId: StageId) => Promise<void>;
 }
@@ -25,21 +30,35 @@ export interface Scheduler {
 
 /** In case a hint was lost. */
 const INTERVAL_MS = 30_000;
+/** Nothing tells that memory was freed. */
+const MEMORY_LOOK_MS = 5_000;
 
 /** Events that can make a stage ready. A session that stops working makes room for one. */
 const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed']);
 
-export function startScheduler({ store, log, maxParallel, mayStart, start }: SchedulerParts): Scheduler {
+export function startScheduler(parts: SchedulerParts): Scheduler {
+  const { store, log, maxParallel, mayStart, gates, holds, start } = parts;
   /** Whether a stage was ready in the last pass. If none was, room alone starts nothing: an event that makes one ready is a hint too. */
   let isAnyReady = true;
 
+  let timer: NodeJS.Timeout | undefined;
+
+  function lookAgain(ms: number): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => passes.nudge(), ms).unref();
+  }
+
   async function pass(): Promise<void> {
-    if (!mayStart()) return;
-    const board = boardView(await store.board());
-    isAnyReady = pickRunnable(board, Number.POSITIVE_INFINITY).length > 0;
-    const runnable = pickRunnable(board, maxParallel);
+    lookAgain(INTERVAL_MS); // first, in case this pass fails
+    if (!mayStart()) return holds.set([]); // the board says why
+    const { stages } = boardView(await store.board());
+    isAnyReady = stages.some(isReady);
+    const plan = planStarts(stages, maxParallel, await Promise.all(gates.map((gate) => gate())));
+    holds.set(plan.holds);
+    const waitsForMemory = plan.holds.some(({ code }) => code === 'memory');
+    if (waitsForMemory) lookAgain(MEMORY_LOOK_MS);
     // Together: `start` marks its stage as starting at once, so the next pass does not pick it again.
-    await Promise.all(runnable.map(startOne));
+    await Promise.all(plan.start.map(startOne));
   }
 
   async function startOne(stageId: StageId): Promise<void> {
@@ -63,28 +82,14 @@ export function startScheduler({ store, log, maxParallel, mayStart, start }: Sch
       if (isAnyReady) passes.nudge();
     }
   });
-  const timer = setInterval(passes.nudge, INTERVAL_MS).unref();
   passes.nudge();
   return {
     nudge: passes.nudge,
     drain: passes.drain,
-    stop: () => {
+    stop: async () => {
       unlisten();
-      clearInterval(timer);
-      return passes.stop();
+      await passes.stop();
+      clearTimeout(timer);
     },
   };
-}
-
-/**
- * Returns the stages to start now, within the limit: the most urgent first, the older first among equals. Sessions that
- * are idle or wait for a person do not count against the limit.
- */
-export function pickRunnable({ stages }: Pick<BoardView, 'stages'>, maxParallel: number): StageId[] {
-  const working = stages.filter(({ session }) => session !== null && isWorking(session.state)).length;
-  return stages
-    .filter(({ column, autoStart }) => column === 'ready' && autoStart)
-    .toSorted((a, b) => a.priority - b.priority)
-    .slice(0, Math.max(0, maxParallel - working))
-    .map(({ id }) => id);
 }

@@ -6,7 +6,7 @@ import { silent } from '../../test/support/test-store.ts';
 import { createBell } from '../lib/bell.ts';
 import { Rejection } from '../lib/errors.ts';
 import { turnToFinish } from '../pull-requests/finish-stages.ts';
-import { pickRunnable } from '../scheduler/scheduler.ts';
+import { planStarts } from '../scheduler/start-gates.ts';
 import { resumeDeferredWork } from './resume-deferred-work.ts';
 import { createTerminals, type TerminalsParts } from './terminals.ts';
 
@@ -81,7 +81,7 @@ it('starts nothing by itself while the conversation is in a terminal', async () 
   await expect(session.begin()).rejects.toMatchObject({ code: 'in_terminal' });
   await expect(queue.release(stageId, 'Bo')).rejects.toMatchObject({ code: 'in_terminal' });
   const { board, stage } = await viewOf(session);
-  expect(pickRunnable(board, 9)).toEqual([]);
+  expect(planStarts(board.stages, 9, []).start).toEqual([]);
   expect(turnToFinish(stage)).toBeNull();
   expect(given.resumed).toEqual([]);
   expect((await session.queue()).map(({ text }) => text)).toEqual(['one']);

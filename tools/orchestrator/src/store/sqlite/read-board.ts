@@ -33,7 +33,7 @@ export async function readBoardOf(all: Tables, stageId: StageId): Promise<BoardP
   };
 }
 
-const NO_NOTICES = { warnings: [], paused: null, sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
+const NO_NOTICES = { warnings: [], paused: null, startHolds: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
 
 const withSession = (stage: Stage, record: SessionRecord | null): BoardParts['stages'][number] => ({
   ...stage,

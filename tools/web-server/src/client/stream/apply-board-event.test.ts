@@ -48,6 +48,7 @@ it('applies notices about the machine, and keeps them over the next event', () =
   applyNotices(cache, {
     warnings: ['The store cannot write.'],
     paused: 'The disk is nearly full.',
+    startHolds: [],
     sandbox,
     claude: CLAUDE_UNCHECKED,
   });

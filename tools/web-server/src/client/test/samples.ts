@@ -62,6 +62,7 @@ export const board = ({ seq = 1, stages, pending = [], unsettled = [] }: BoardSa
     projects: [],
     warnings: [],
     paused: null,
+    startHolds: [],
     sandbox: SANDBOX_UNTRIED,
     claude: CLAUDE_UNCHECKED,
     stages: stages.map((s) => ({ ...s.stage, session: s.session ?? null })),

@@ -122,6 +122,7 @@ function readCard(view: BoardView, stageId: StageId): CardData | undefined {
     unsettled,
     titleOf: (id) => stages.get(id)?.title,
     isDone: (id) => stages.get(id)?.column === 'done',
+    startHold: view.startHolds.find(({ stageIds }) => stageIds.includes(stageId)),
   });
   const project = projects.get(stage.projectId) ?? stage.projectId;
   const needsSince = stage.column === 'needs-you' ? (pending[0]?.createdAt ?? waitingSince(stage)) : null;

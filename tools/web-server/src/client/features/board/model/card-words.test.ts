@@ -12,6 +12,7 @@ const words = (view: ReturnType<typeof board>, pending = view.pending) =>
     unsettled: view.unsettled.length,
     titleOf: (id) => titles[id],
     isDone: () => false,
+    startHold: view.startHolds[0],
   });
 const one = (change = {}, summary?: Record<string, unknown>, pending = [] as ReturnType<typeof request>[]) =>
   board({
@@ -36,6 +37,12 @@ describe('a card in the backlog', () => {
 it('says nothing that the column says already', () => {
   expect(words(one({ autoStart: false })).text).toBe('');
   expect(words(one({ autoStart: true })).text).toBe('Starts automatically');
+});
+
+it('says what keeps a stage from starting automatically', () => {
+  const startHold = { code: 'memory' as const, reason: 'Waits for memory', until: null, stageIds: [] };
+  expect(words({ ...one({ autoStart: true }), startHolds: [startHold] }).text).toBe('Waits for memory');
+  expect(words({ ...one({ autoStart: false }), startHolds: [startHold] }).text).toBe('');
 });
 
 it('says of a done stage whether its work was merged', () => {

@@ -1,4 +1,4 @@
-import type { PendingRequest, RequestKind, StageView } from '@callboard/contract';
+import type { PendingRequest, RequestKind, StageView, StartHold } from '@callboard/contract';
 import { checkResult } from '../../../lib/check-words.ts';
 import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
@@ -15,6 +15,8 @@ export interface CardFacts {
   /** The title of another stage; undefined if there is none with this id. */
   titleOf: (stageId: string) => string | undefined;
   isDone: (stageId: string) => boolean;
+  /** What keeps it from starting automatically; undefined if nothing does. */
+  startHold?: Pick<StartHold, 'reason'> | undefined;
 }
 
 /** The line below a title. */
@@ -34,7 +36,7 @@ export function cardWords(facts: CardFacts): CardWords {
     case 'backlog':
       return { text: backlogWords(facts), tone: 'plain' };
     case 'ready':
-      return { text: stage.autoStart ? 'Starts automatically' : '', tone: 'plain' };
+      return { text: stage.autoStart ? (facts.startHold?.reason ?? 'Starts automatically') : '', tone: 'plain' };
     case 'running':
       return { ...runningWords(stage), tone: 'plain' };
     case 'needs-you':

@@ -1,0 +1,45 @@
+import { homedir } from 'node:os';
+import { isClaudeAway } from '@callboard/contract';
+import type { LoginWatch } from '../doctor/login-watch.ts';
+import { createMemoryGate } from '../scheduler/memory-gate.ts';
+import { startScheduler } from '../scheduler/scheduler.ts';
+import type { StartHolds } from '../scheduler/start-gates.ts';
+import { startChangeCounts } from '../sessions/watch/change-counts.ts';
+import { startIdleWatch } from '../sessions/watch/idle-watch.ts';
+import { startSilenceWatch } from '../sessions/watch/silence-watch.ts';
+import type { StageImports } from '../stages/import-stages.ts';
+import { startStageFolders } from '../stages/watch-stage-folders.ts';
+import type { Repositories } from './open-repositories.ts';
+import type { Storage } from './open-storage.ts';
+import type { RunningSessions } from './run-sessions.ts';
+import type { StartContext } from './start-context.ts';
+
+type AutomationParts = Storage &
+  Repositories &
+  RunningSessions & { login: LoginWatch; imports: StageImports; startHolds: StartHolds };
+
+/** The work that Callboard does unasked. */
+export async function startAutomation({ config, log, edges, limits, life }: StartContext, parts: AutomationParts) {
+  const { store, disk, worktrees, sessions, lowPriorityWork, login, onDiff } = parts;
+  const scheduler = startScheduler({
+    ...{ store, log, maxParallel: config.maxParallel },
+    mayStart: () => disk.diskPauseReason() === null && !isClaudeAway(login.state()),
+    gates: [createMemoryGate({ store, edges })],
+    holds: parts.startHolds,
+    start: (id) => sessions.start(id, null),
+  });
+  life.onStop('scheduler', scheduler.stop);
+  life.onStop('change counts', await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff }));
+  const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
+  life.onStop('idle watch', idleWatch.stop);
+  const silenceWatch = startSilenceWatch({
+    ...{ store, log, lookMs: limits.watchdogLookMs, running: sessions.executors, onSilent: sessions.resync },
+    silenceMs: config.attentionAfterMinutes * 60_000,
+  });
+  life.onStop('silence watch', silenceWatch.stop);
+  life.onStop(
+    'stage folders',
+    startStageFolders({ store, log, imports: parts.imports, home: parts.env.HOME ?? homedir() }),
+  );
+  return { scheduler, endAllIdle: idleWatch.endAllIdle };
+}

@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isWorking, type StageId, type StageView, type StartHold } from '@callboard/contract';
+
+/** Why one stage does not start automatically at the moment. */
+export type HoldReason = Omit<StartHold, 'stageIds'>;
+
+/**
+ * Decides whether a ready stage may start automatically; null: it may. `starting`: how many stages are being started, whose
+ * processes do not show in the machine's memory yet.
+ */
+export type StageGate = (stage: StageView, starting: number) => HoldReason | null;
+
+/** A reason to hold automatic starts: reads what it needs, once for each pass of the scheduler. */
+export type StartGate = () => StageGate | Promise<StageGate>;
+
+/** What one pass of the scheduler does. */
+export interface StartPlan {
+  start: StageId[];
+  holds: StartHold[];
+}
+
+/**
+ * Returns the stages to start now, within the limit and past all gates: the most urgent first, the older first among equals. The first
+ * gate that refuses a stage names the reason; the stage takes no room from others. Sessions that are idle or wait for a person do not
+ * count against the limit.
+ */
+export function planStarts(stages: readonly StageView[], maxParallel: number, gates: readonly StageGate[]): StartPlan {
+  const sessions = stages.flatMap(({ session }) => session ?? []);
+  const beingStarted = sessions.filter(({ state }) => state === 'starting').length;
+  const room = maxParallel - sessions.filter(({ state }) => isWorking(state)).length;
+  const plan: StartPlan = { start: [], holds: [] };
+  const ready = stages.filter(isReady).toSorted((a, b) => a.priority - b.priority);
+  for (const stage of ready) {
+    const refusal = firstRefusal(gates, stage, beingStarted + plan.start.length);
+    if (refusal !== null) addHold(plan.holds, refusal, stage.id);
+    else if (plan.start.length < room) plan.start.push(stage.id);
+  }
+  return plan;
+}
+
+/** Whether a stage starts automatically once there is room. */
+export const isReady = ({ column, autoStart }: StageView): boolean => column === 'ready' && autoStart;
+
+function firstRefusal(gates: readonly StageGate[], stage: StageView, starting: number): HoldReason | null {
+  for (const gate of gates) {
+    const refusal = gate(stage, starting);
+    if (refusal !== null) return refusal;
+  }
+  return null;
+}
+
+function addHold(holds: StartHold[], { code, reason, until }: HoldReason, stageId: StageId): void {
+  const same = holds.find((hold) => hold.code === code && hold.reason === reason && hold.until === until);
+  if (same === undefined) holds.push({ code, reason, until, stageIds: [stageId] });
+  else same.stageIds.push(stageId);
+}
+
+/** What holds automatic starts, as of the newest pass of the scheduler. */
+export interface StartHolds {
+  current(): StartHold[];
+  set(holds: StartHold[]): void;
+  /** Calls the listener on every change. Returns a function that removes it. */
+  onChange(listener: () => void): () => void;
+}
+
+export function createStartHolds(): StartHolds {
+  const listeners = new Set<() => void>();
+  let current: StartHold[] = [];
+  return {
+    current: () => current,
+    set(holds) {
+      if (isDeepStrictEqual(holds, current)) return;
+      current = holds;
+      for (const listener of listeners) listener();
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
