@@ -63,6 +63,8 @@ const when: Readonly<Record<Exclude<EventType, `${RequestKind}-requested`>, stri
   'session-updated': 'Anything shown of a session changed, such as its `state`',
   'approval-cancelled':
     'A request of any kind was withdrawn, or its process ended: nobody decided. `approval-resolved` follows',
+  'answer-held':
+    'Somebody is answering a request: the answer is kept back for a moment, or was taken back (`held` is null)',
   'approval-resolved': 'A request of any kind is answered or closed; from here on every answer is a conflict',
   'call-denied': 'Claude Code itself denied a tool call, by its mode, a rule or a hook, and asked nobody',
   'decision-updated': 'The delivery of an answer progressed, by one step or several',

@@ -82,8 +82,9 @@ async function answerOne(
 ): Promise<void> {
   const note = (decision: Decision) => ledger.decisions.set(request.requestId, { request, decision });
   try {
-    const { decision } = await insist(signal, () => answer(transport, request));
-    note(decision);
+    const reply = await insist(signal, () => answer(transport, request));
+    if ('decision' in reply) note(reply.decision);
+    else throw new Error('an answer without `hold` was held back');
   } catch (error) {
     // A lost reply: the answer had been accepted, and the retry learns that. Or the request was closed meanwhile.
     if (!(error instanceof TransportError) || error.decision === null) throw error;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { CLAUDE_UNCHECKED, ClaudeState } from './claude-state.ts';
 import { column } from './column.ts';
-import { type BoardEvent, isRequestEvent } from './events.ts';
+import { type BoardEvent, type EventData, isRequestEvent } from './events.ts';
 import { Me, NOBODY } from './people.ts';
 import { Project } from './projects.ts';
-import { Decision, isUnsettled, PendingRequest } from './requests.ts';
+import { Decision, type HeldAnswer, isUnsettled, PendingRequest } from './requests.ts';
 import { SANDBOX_UNTRIED, SandboxSupport } from './sandbox.ts';
 import { SessionState, type SessionSummary } from './sessions.ts';
 import { Column, type Stage, StageView } from './stages.ts';
@@ -144,6 +144,8 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
       const key = requestKey(event.data);
       return { ...parts, pending: parts.pending.filter((p) => requestKey(p) !== key) };
     }
+    case 'answer-held':
+      return { ...parts, pending: withHeld(parts.pending, event.data) };
     case 'decision-updated':
       return { ...parts, unsettled: withDecision(parts.unsettled, event.data) };
     case 'call-denied':
@@ -193,6 +195,14 @@ const withoutLater = (me: Me, isGone: (later: Me['later'][number]) => boolean): 
   me.later.some(isGone) ? { ...me, later: me.later.filter((later) => !isGone(later)) } : me;
 
 const requestKey = ({ stageId, requestId }: { stageId: string; requestId: string }) => `${stageId}/${requestId}`;
+
+const withHeld = (pending: PendingRequest[], { held, ...place }: EventData<'answer-held'>): PendingRequest[] =>
+  pending.map((request) => (requestKey(request) === requestKey(place) ? withAnswerHeld(request, held) : request));
+
+/** Returns the request with an answer held back, or without one. */
+export function withAnswerHeld({ held: _, ...request }: PendingRequest, held: HeldAnswer | null): PendingRequest {
+  return held === null ? request : { ...request, held };
+}
 
 /** Returns the same list if the decision is not in it and does not belong there, which is nearly always so. */
 function withDecision(unsettled: Decision[], decision: Decision): Decision[] {

@@ -19,7 +19,7 @@ import { moveInCommands } from './move-in-commands.ts';
 import { Later, Me, MePatch } from './people.ts';
 import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
 import { pullRequestCommands } from './pull-request-commands.ts';
-import { AnswerBody, ApproveBody, Decision, PendingRequest } from './requests.ts';
+import { AnswerBody, AnswerReply, ApproveBody, Decision, PendingRequest } from './requests.ts';
 import { reviewCommands } from './review-commands.ts';
 import { PermissionRule } from './rules.ts';
 import { SearchQuery, SearchReply } from './search.ts';
@@ -233,8 +233,13 @@ export const commands = {
   },
   remove_queued: { input: z.object({ ...onStage, messageId: MessageId }), reply: z.object({ message: QueuedMessage }) },
 
-  approve_tool: { input: ApproveBody.extend(onStage), reply: z.object({ decision: Decision }) },
-  answer_question: { input: AnswerBody.extend(onStage), reply: z.object({ decision: Decision }) },
+  approve_tool: { input: ApproveBody.extend(onStage), reply: AnswerReply },
+  answer_question: { input: AnswerBody.extend(onStage), reply: AnswerReply },
+  /** Takes back an answer of the person who sends this that is still held back. The request is open then, as before. */
+  take_back_answer: {
+    input: z.object({ requestId: RequestId, stageId: StageId.optional() }),
+    reply: z.object({ request: PendingRequest }),
+  },
   /** Records that nobody knows whether an answer took effect. Sends nothing. */
   dismiss_decision: { input: ofRequest, reply: z.object({ decision: Decision }) },
   /** Sends Claude a message with the decision, which it may not have received. Resumes an ended session for it. */

@@ -6,7 +6,7 @@ import { Login } from './logins.ts';
 import { QueuedMessage } from './messages.ts';
 import { Later, Presentation } from './people.ts';
 import { Project } from './projects.ts';
-import { Decision, RequestKind } from './requests.ts';
+import { Decision, HeldAnswer, RequestKind } from './requests.ts';
 import { PermissionRule } from './rules.ts';
 import { LiveNow, SessionSummary } from './sessions.ts';
 import { SideRun } from './side-runs.ts';
@@ -28,6 +28,8 @@ export const eventData = {
   ...requestEvents,
   /** The CLI withdrew the request, or its process ended: nobody decided. */
   'approval-cancelled': z.object({ ...ofStage, requestId: RequestId, reason: z.string() }),
+  /** Somebody is answering the request: their answer is kept back for a moment; or they took it back (null). */
+  'answer-held': z.object({ ...ofStage, requestId: RequestId, held: HeldAnswer.nullable() }),
   /** The request is answered or closed; from here on every answer is a conflict. */
   'approval-resolved': Decision,
   /** Claude Code denied a call itself and asked nobody. */
@@ -97,6 +99,7 @@ export const BoardEvent = z.discriminatedUnion('type', [
   ...RequestKind.options.map((kind) => eventSchema(`${kind}-requested`)),
   eventSchema('rules-updated'),
   eventSchema('approval-cancelled'),
+  eventSchema('answer-held'),
   eventSchema('approval-resolved'),
   eventSchema('call-denied'),
   eventSchema('decision-updated'),

@@ -42,6 +42,7 @@ export const problems = {
   no_session: 404,
   already_decided: 409,
   request_closed: 409,
+  answer_held: 409,
   wrong_kind: 409,
   nothing_to_settle: 409,
   already_settled: 409,

@@ -36,6 +36,18 @@ export const AskingCommand = z.object({
 export type AskingCommand = z.infer<typeof AskingCommand>;
 
 /**
+ * An answer that the server keeps back for a moment, so that its person can take it back. The request is still open; until the
+ * answer is sent or taken back, every other answer is a conflict.
+ */
+export const HeldAnswer = z.object({
+  by: z.string(),
+  outcome: z.enum(['allowed', 'denied', 'answered']),
+  /** When it is sent. */
+  until: z.iso.datetime(),
+});
+export type HeldAnswer = z.infer<typeof HeldAnswer>;
+
+/**
  * A request that waits for a person. A `network` request comes from a command in the sandbox that wants to reach a host: `input` has the
  * `host`, and `toolUseId` is empty because Claude Code does not say which call it belongs to. An `elicitation` comes from an MCP server, not
  * from a tool call: `displayName` is the server, `input` has its `message` and the form's JSON Schema `requested_schema`, and `toolUseId` is empty.
@@ -70,6 +82,8 @@ export const PendingRequest = z.object({
   createdAt: z.iso.datetime(),
   /** When it is denied automatically, if the project has a time limit. */
   expiresAt: z.iso.datetime().nullable().default(null),
+  /** Somebody is answering: their answer is kept back for a moment. Left out if nobody is. */
+  held: HeldAnswer.optional(),
 });
 export type PendingRequest = z.infer<typeof PendingRequest>;
 
@@ -141,6 +155,9 @@ export type Decision = z.infer<typeof Decision>;
 export const isUnsettled = ({ delivery, settlement }: Pick<Decision, 'delivery' | 'settlement'>): boolean =>
   delivery === 'unknown' && settlement === null;
 
+/** Keeps an answer back for two seconds; until then its person can take it back. */
+const hold = z.boolean().optional();
+
 export const ApproveBody = z.strictObject({
   requestId: RequestId,
   decision: z.enum(['allow', 'deny']),
@@ -159,6 +176,7 @@ export const ApproveBody = z.strictObject({
   interrupt: z.boolean().optional(),
   /** With `deny`, for an elicitation: the form is closed without an answer, neither sent nor declined. */
   cancel: z.literal(true).optional(),
+  hold,
 });
 export type ApproveBody = z.infer<typeof ApproveBody>;
 
@@ -166,5 +184,13 @@ export const AnswerBody = z.strictObject({
   requestId: RequestId,
   /** Keyed by the question's text; the labels of a multiple choice joined by ", ". */
   answers: Answers,
+  hold,
 });
 export type AnswerBody = z.infer<typeof AnswerBody>;
+
+/** An answer was kept back, and nothing is decided yet. */
+export const HeldReply = z.object({ heldUntil: z.iso.datetime() });
+
+/** What an answer led to: a decision, or with `hold` nothing yet. */
+export const AnswerReply = z.union([z.object({ decision: Decision }), HeldReply]);
+export type AnswerReply = z.infer<typeof AnswerReply>;

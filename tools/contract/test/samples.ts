@@ -136,6 +136,7 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   'session-updated': sampleSession(),
   ...requestSamples,
   'approval-cancelled': { stageId, requestId, reason: 'withdrawn' },
+  'answer-held': { stageId, requestId, held: { by: 'Ada', outcome: 'allowed', until: AT } },
   'approval-resolved': sampleDecision(),
   'call-denied': sampleDecision({
     outcome: 'denied',

@@ -4,6 +4,7 @@ import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import { createApprovalService } from './approvals/approval-service.ts';
+import { startHeldAnswers } from './approvals/held-answers.ts';
 import { startPeople } from './approvals/people.ts';
 import { createLostAnswers } from './approvals/settle-answers.ts';
 import { startTimeLimits } from './approvals/time-limits.ts';
@@ -225,6 +226,8 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   });
   const timeLimits = await startTimeLimits({ store, edges, log, expire: approvals.expire });
   life.onStop('time limits', timeLimits.stop);
+  const heldAnswers = await startHeldAnswers({ store, edges, log, outboxBell, holdMs: limits.answerHoldMs });
+  life.onStop('held answers', heldAnswers.stop);
   const people = await startPeople({ store, edges, log });
   life.onStop('people', people.stop);
   const writes = startWriteWatch({ store, log, retryMs: limits.diskLookMs });
@@ -238,7 +241,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   const goingBack = await composeGoingBack(context, { ...parts, stages });
   const pullRequests = await composePullRequests(context, { ...parts, messages, completion, receipts });
   return {
-    ...{ projects, logins, approvals, people, messages, writes, stages },
+    ...{ projects, logins, approvals, heldAnswers, people, messages, writes, stages },
     ...{ completion, pullRequests, receipts, checks, sideRuns },
     ...goingBack,
     removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),

@@ -9,6 +9,8 @@ beforeAll(async () => {
   harness = await startHarness({
     prepare({ handlers }) {
       for (const [type, { reply }] of Object.entries(examples)) Object.assign(handlers, { [type]: () => reply });
+      handlers.approve_tool = ({ hold }) => (hold === true ? HELD : examples.approve_tool.reply);
+      handlers.answer_question = ({ hold }) => (hold === true ? HELD : examples.answer_question.reply);
       handlers.create_project = ({ path }) => ({ project, created: path === '/new' });
     },
   });
@@ -18,6 +20,7 @@ afterAll(() => harness.stop());
 const send = (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, payload?: object) =>
   harness.app.inject({ method, url: `/api${path}`, headers: bearer, ...(payload && { payload }) });
 
+const HELD = { heldUntil: '2026-01-02T03:04:07.000Z' };
 const onStage = { stageId: 'STAGE-1' };
 const onMessage = { ...onStage, messageId: 'message-1' };
 const newStage = { projectId: 'web', title: 'A', prompt: 'B' };
@@ -53,6 +56,7 @@ const cases: Case[] = [
   [['POST', '/projects/web/import', { path: 'stages' }], 'import_stages', { projectId: 'web', path: 'stages' }, 200],
   [['GET', '/projects/web/rules'], 'get_rules', { projectId: 'web' }, 200],
   [['PUT', '/pending/r/later', { until: null }], 'set_later', { requestId: 'r', until: null }, 200],
+  [['DELETE', '/pending/r/answer'], 'take_back_answer', { requestId: 'r' }, 200],
   [['PUT', '/pending/r/later'], 'set_later', { requestId: 'r' }, 200],
   [['PATCH', '/me', { presentation: 'quiet' }], 'update_me', { presentation: 'quiet' }, 200],
   [['DELETE', '/rules/rule-1'], 'remove_rule', { ruleId: 'rule-1' }, 200],
@@ -118,6 +122,14 @@ it.each(cases)('translates %j to %s', async (call, command, input, status) => {
   expect(response.statusCode).toBe(status);
   expect(response.headers['cache-control']).toBe('no-store');
   expect(harness.orchestrator.received.at(-1)).toEqual({ type: command, input, actor: 'Ann' });
+});
+
+it('answers 202 with the instant for an answer that is held back', async () => {
+  for (const [path, body] of [['approve', approve] as const, ['answer', answer] as const]) {
+    const held = await send('POST', `/sessions/STAGE-1/${path}`, { ...body, hold: true });
+    expect([held.statusCode, held.json()]).toEqual([202, HELD]);
+    expect((await send('POST', `/sessions/STAGE-1/${path}`, { ...body, hold: false })).statusCode).toBe(200);
+  }
 });
 
 it('answers 201 for a new project, and 200 for an existing one', async () => {

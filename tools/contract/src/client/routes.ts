@@ -16,6 +16,7 @@ export interface Route {
 export const routes: { readonly [T in RoutedCommand]: Route } = {
   get_board: { method: 'GET', path: '/api/board' },
   get_pending: { method: 'GET', path: '/api/pending' },
+  take_back_answer: { method: 'DELETE', path: '/api/pending/:requestId/answer' },
   set_later: { method: 'PUT', path: '/api/pending/:requestId/later' },
   update_me: { method: 'PATCH', path: '/api/me' },
   get_decisions: { method: 'GET', path: '/api/decisions' },

@@ -43,8 +43,9 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
     try {
       await expire(request);
     } catch (error) {
-      if (error instanceof Rejection) return; // somebody answered first
-      log.error({ err: error, requestId: request.requestId }, 'denying an expired request failed');
+      const isHeld = error instanceof Rejection && error.code === 'answer_held'; // it may still be taken back
+      if (error instanceof Rejection && !isHeld) return; // somebody answered first
+      if (!isHeld) log.error({ err: error, requestId: request.requestId }, 'denying an expired request failed');
       deadlines.set(keyOf(request), edges.uptimeMs() + RETRY_MS);
     }
   }

@@ -21,6 +21,8 @@ export interface TimeLimits {
   initializeMs: number;
   /** How long the reply to an answer waits for the CLI's confirmation. */
   confirmationMs: number;
+  /** How long an answer given with `hold` is kept back. */
+  answerHoldMs: number;
   /** An idle process uses some 200 MB; the next message resumes its session in under a second. */
   idleMs: number;
   watchdogLookMs: number;
@@ -46,6 +48,7 @@ export const TIME_LIMITS: TimeLimits = {
   graces: { interruptMs: 5_000, endSessionMs: 5_000, signalMs: 5_000 },
   initializeMs: 60_000,
   confirmationMs: 2_000,
+  answerHoldMs: 2_000,
   idleMs: 60 * 60 * 1_000,
   watchdogLookMs: 15_000,
   settingsLookMs: 2_000,

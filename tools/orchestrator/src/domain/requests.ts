@@ -80,13 +80,9 @@ export async function decideRequest(
 }
 
 /** Closes a request that nobody answered because the CLI withdrew it or its process ended. */
-export async function closeRequest(
-  tx: Tx,
-  change: SessionChange,
-  request: PendingRequest,
-  reason: string,
-): Promise<void> {
-  const { stageId, requestId } = request;
+export async function closeRequest(tx: Tx, change: SessionChange, request: PendingRequest, why: string): Promise<void> {
+  const { stageId, requestId, held } = request;
+  const reason = held === undefined ? why : `${why} ${held.by} had just answered it; that answer was not sent.`;
   await tx.emit({ type: 'approval-cancelled', data: { stageId, requestId, reason } });
   const verdict = { outcome: 'closed', by: null, reason, answers: null, updatedInput: null, delivery: 'none' } as const;
   await decideRequest(tx, change, request, verdict);

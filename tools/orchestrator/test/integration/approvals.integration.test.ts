@@ -18,8 +18,8 @@ it('denies a tool with a reason that the model reads; the tool does not run', as
   const stageId = await startStage(prompt({ steps: [{ tools: [append('made.txt', 'x')] }, { text: 'I see.' }] }));
   const { requestId } = await client.event('approval-requested');
   const reason = 'Use a "table" instead; not a file.';
-  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'deny', reason });
-  expect(decision).toMatchObject({ outcome: 'denied', reason, delivery: 'confirmed' });
+  const reply = await client.command('approve_tool', { stageId, requestId, decision: 'deny', reason });
+  expect(reply).toMatchObject({ decision: { outcome: 'denied', reason, delivery: 'confirmed' } });
   await client.state(stageId, 'idle');
   expect(toolResults(model.requests.at(-1) ?? { messages: [] })).toContain(JSON.stringify(reason).slice(1, -1));
   const { stage } = await client.command('get_stage', { stageId });
@@ -143,11 +143,11 @@ it('accepts labels and free text as answers to a question, and refuses incomplet
   await expect(client.command('approve_tool', { stageId, requestId, decision: 'allow' })).rejects.toMatchObject({
     code: 'wrong_kind',
   });
-  const { decision } = await answer({
+  const reply = await answer({
     'Which database?': 'something of my own',
     'Which features come first?': 'Search, Export',
   });
-  expect(decision).toMatchObject({ outcome: 'answered', delivery: 'confirmed' });
+  expect(reply).toMatchObject({ decision: { outcome: 'answered', delivery: 'confirmed' } });
   await client.state(stageId, 'idle');
   const told = toolResults(model.requests.at(-1) ?? { messages: [] });
   expect(told).toContain('something of my own');
@@ -163,8 +163,8 @@ it('tells Claude that a person declined to answer, with the reason', async () =>
   );
   const { requestId } = await client.event('question-requested');
   const reason = 'You know better';
-  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'deny', reason });
-  expect(decision).toMatchObject({ outcome: 'denied', kind: 'question', reason, delivery: 'confirmed' });
+  const reply = await client.command('approve_tool', { stageId, requestId, decision: 'deny', reason });
+  expect(reply).toMatchObject({ decision: { outcome: 'denied', kind: 'question', reason, delivery: 'confirmed' } });
   await client.state(stageId, 'idle');
   const told = toolResults(model.requests.at(-1) ?? { messages: [] });
   expect(told).toContain('The user declined to answer. The reason given: You know better');

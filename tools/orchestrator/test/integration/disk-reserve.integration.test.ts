@@ -53,8 +53,8 @@ it('keeps messages queued below the reserve and delivers them automatically late
     const sent = await client.command('send_message', { stageId, message: said(`By ${mode}.`), mode });
     expect(sent.status).toBe('queued');
   }
-  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
-  expect(decision.delivery).toBe('confirmed');
+  const reply = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(reply).toMatchObject({ decision: { delivery: 'confirmed' } });
   await client.state(stageId, 'idle');
   expect((await client.command('get_queue', { stageId })).queue).toHaveLength(3);
   expect(await paused()).toContain('delivers no messages');
@@ -91,8 +91,8 @@ it('shows a gap in a running session after the disk was full for a while, and co
   const gaps = async (id: string) =>
     (await client.transcript(id)).filter((entry) => entry.kind === 'notice' && entry.code === 'output-lost').length;
   await expect.poll(() => gaps(stageId)).toBe(1);
-  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
-  expect(decision.delivery).toBe('confirmed');
+  const reply = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(reply).toMatchObject({ decision: { delivery: 'confirmed' } });
   await client.state(stageId, 'idle');
   expect(await gaps(idleId)).toBe(0);
 });

@@ -33,8 +33,8 @@ it('shows an MCP server’s question to a person with its form, and checks the a
     kit.client.command('approve_tool', { stageId, requestId, decision: 'allow', updatedInput });
   await expect(fill({})).rejects.toMatchObject({ code: 'bad_request' });
   await expect(fill({ name: 'Ada', age: 'old' })).rejects.toMatchObject({ code: 'bad_request' });
-  const { decision } = await fill({ name: 'Ada', age: 36 });
-  expect(decision).toMatchObject({ outcome: 'answered', kind: 'elicitation' });
+  const reply = await fill({ name: 'Ada', age: 36 });
+  expect(reply).toMatchObject({ decision: { outcome: 'answered', kind: 'elicitation' } });
   await kit.client.state(stageId, 'idle');
   expect(await result(kit, stageId)).toContain('"content":{"name":"Ada","age":36}');
 });

@@ -14,8 +14,8 @@ it('runs a stage that asks for permission, gets it, and runs to its end', async 
   const asked = await client.event('approval-requested');
   expect(asked).toMatchObject({ stageId, toolName: 'Bash', kind: 'approval', input: { command: 'touch made.txt' } });
   await client.state(stageId, 'waiting');
-  const { decision } = await client.command('approve_tool', { stageId, requestId: asked.requestId, decision: 'allow' });
-  expect(decision).toMatchObject({ outcome: 'allowed', by: 'Ada', delivery: 'confirmed' });
+  const reply = await client.command('approve_tool', { stageId, requestId: asked.requestId, decision: 'allow' });
+  expect(reply).toMatchObject({ decision: { outcome: 'allowed', by: 'Ada', delivery: 'confirmed' } });
   await client.state(stageId, 'idle');
   const { stage } = await client.command('get_stage', { stageId });
   expect(stage.column).toBe('review');

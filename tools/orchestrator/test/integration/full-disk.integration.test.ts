@@ -68,8 +68,8 @@ it.runIf(canMount)('shows a gap after a full disk, and asks again for the lost r
   await disk.free();
   const { requestId } = await client.event('approval-requested');
   await client.notices(({ warnings }) => warnings.length === 0);
-  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
-  expect(decision.delivery).toBe('confirmed');
+  const reply = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(reply).toMatchObject({ decision: { delivery: 'confirmed' } });
   await client.state(stageId, 'idle');
   expect(await noticesIn(kit, stageId)).toContain('output-lost');
   const last = (await client.transcript(stageId)).filter((entry) => entry.kind === 'text').at(-1);

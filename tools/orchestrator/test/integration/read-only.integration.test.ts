@@ -83,8 +83,8 @@ it('answers with an explanation while the store is read-only, claims no success,
   expect((await client.command('get_queue', { stageId })).queue).toEqual([]);
   databases.setReadOnly(false);
   await client.notices(({ warnings }) => warnings.length === 0);
-  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
-  expect(decision.delivery).toBe('confirmed');
+  const reply = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(reply).toMatchObject({ decision: { delivery: 'confirmed' } });
   await client.state(stageId, 'idle');
 });
 

@@ -91,8 +91,8 @@ it('asks a living process again for an open request whose line was cut off', asy
   await client.event('mode-changed', ({ mode }) => mode === 'plan');
   await client.event('mode-changed', ({ mode }) => mode === 'default'); // from the reply to `initialize`
   expect(client.events.filter(({ type }) => type === 'approval-requested')).toHaveLength(asked);
-  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
-  expect(decision.delivery).toBe('confirmed');
+  const reply = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(reply).toMatchObject({ decision: { delivery: 'confirmed' } });
 });
 
 it('reports that the last output of a process is lost if its folder was deleted and it has ended', async () => {

@@ -1,4 +1,5 @@
 import type { ApprovalService } from '../../approvals/approval-service.ts';
+import type { HeldAnswers } from '../../approvals/held-answers.ts';
 import type { People } from '../../approvals/people.ts';
 import type { LostAnswers } from '../../approvals/settle-answers.ts';
 import type { BoardViews } from '../../views/board-views.ts';
@@ -7,12 +8,14 @@ import type { CommandHandlers } from './command-handler.ts';
 export interface RequestParts {
   views: BoardViews;
   approvals: ApprovalService;
+  heldAnswers: HeldAnswers;
   people: People;
   lostAnswers: LostAnswers;
 }
 
 type RequestCommands =
   | 'get_pending'
+  | 'take_back_answer'
   | 'set_later'
   | 'update_me'
   | 'get_decisions'
@@ -22,7 +25,7 @@ type RequestCommands =
   | 'retry_decision';
 
 export function requestCommands(parts: RequestParts): Pick<CommandHandlers, RequestCommands> {
-  const { views, approvals, people, lostAnswers } = parts;
+  const { views, approvals, heldAnswers, people, lostAnswers } = parts;
   return {
     async get_pending({ stageId }, { actor }) {
       const { later } = await people.find(actor.name);
@@ -32,12 +35,15 @@ export function requestCommands(parts: RequestParts): Pick<CommandHandlers, Requ
     set_later: async (wanted, { actor }) => ({ later: await people.setLater(actor.name, wanted) }),
     update_me: async (patch, { actor }) => ({ me: await people.update(actor.name, patch) }),
     get_decisions: views.decisions,
-    approve_tool: async ({ stageId, ...body }, { actor }) => ({
-      decision: await approvals.approve(stageId, body, actor.name),
-    }),
-    answer_question: async ({ stageId, ...body }, { actor }) => ({
-      decision: await approvals.answer(stageId, body, actor.name),
-    }),
+    approve_tool: async ({ stageId, hold = false, ...body }, { actor }) =>
+      hold
+        ? heldAnswers.hold(stageId, { command: 'approve', body }, actor.name)
+        : { decision: await approvals.approve(stageId, body, actor.name) },
+    answer_question: async ({ stageId, hold = false, ...body }, { actor }) =>
+      hold
+        ? heldAnswers.hold(stageId, { command: 'answer', body }, actor.name)
+        : { decision: await approvals.answer(stageId, body, actor.name) },
+    take_back_answer: async (wanted, { actor }) => ({ request: await heldAnswers.takeBack(wanted, actor.name) }),
     dismiss_decision: async ({ stageId, requestId }, { actor }) => ({
       decision: await lostAnswers.dismiss(stageId, requestId, actor.name),
     }),

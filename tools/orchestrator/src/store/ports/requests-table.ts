@@ -1,19 +1,39 @@
-import type {
-  Decision,
-  DecisionFilter,
-  LaunchId,
-  PendingRequest,
-  RequestId,
-  Stage,
-  StageId,
+import {
+  AnswerBody,
+  ApproveBody,
+  type Decision,
+  type DecisionFilter,
+  HeldAnswer,
+  type LaunchId,
+  type PendingRequest,
+  type RequestId,
+  type Stage,
+  type StageId,
 } from '@callboard/contract';
+import { z } from 'zod';
+
+/** An answer as a person gave it. */
+export const GivenAnswer = z.discriminatedUnion('command', [
+  z.object({ command: z.literal('approve'), body: ApproveBody }),
+  z.object({ command: z.literal('answer'), body: AnswerBody }),
+]);
+export type GivenAnswer = z.infer<typeof GivenAnswer>;
+
+/** An answer that is held back, and all that it takes to send it. */
+export const StoredHold = HeldAnswer.extend({ given: GivenAnswer });
+export type StoredHold = z.infer<typeof StoredHold>;
 
 /** A request to a person. `decision` is null while it waits. */
 export interface StoredRequest {
   request: PendingRequest;
   launchId: LaunchId;
   decision: Decision | null;
+  /** The answer that is held back; null if there is none. */
+  hold: StoredHold | null;
 }
+
+/** Which request. */
+export type RequestPlace = Pick<PendingRequest, 'stageId' | 'requestId'>;
 
 export type DecisionQuery = Omit<DecisionFilter, 'limit'> & { limit: number };
 
@@ -37,6 +57,10 @@ export interface RequestsTable {
   addDecided(request: PendingRequest, decision: Decision, launchId: LaunchId): Promise<boolean>;
   /** The outcomes of all requests and denials about one tool call. */
   outcomesOf(stageId: StageId, toolUseId: string): Promise<(string | null)[]>;
+  /** All stored under this id: a CLI's own ids are unique, others need not be. */
+  findAll(requestId: RequestId): Promise<StoredRequest[]>;
+  /** Holds an answer to a request back, or forgets the one that is. A decision forgets it too. */
+  hold(place: RequestPlace, hold: StoredHold | null): Promise<void>;
   /** Records the decision on a request, or replaces it. */
   decide(decision: Decision): Promise<void>;
   /** Call before the stage is removed. Keeps its decisions in the log, and drops requests that nobody can decide or settle then. */

@@ -205,6 +205,8 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `alter table turn_marks add column phase_index integer not null default 0`,
     ],
   },
+  // Answers that are kept back for a moment.
+  { id: 22, statements: [`alter table requests add column held text`] },
 ];
 
 /**

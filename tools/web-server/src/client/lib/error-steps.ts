@@ -101,6 +101,7 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   unknown_mcp_server: own('refresh'),
   already_decided: own('refresh'),
   request_closed: own('refresh'),
+  answer_held: own('refresh'),
   nothing_to_settle: own('refresh'),
   already_settled: own('refresh'),
   already_sent: own('refresh'),

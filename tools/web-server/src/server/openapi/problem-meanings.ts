@@ -47,6 +47,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_side_run: 'The stage has no such review or text; only the newest are kept.',
   already_decided: 'Somebody else was first; `decision` is the decision that stands.',
   request_closed: 'The request was withdrawn, timed out, or its process ended; `decision` says which.',
+  answer_held:
+    'Somebody is answering it: their answer is sent in a moment, unless they take it back. Only they can do that.',
   wrong_kind: 'Questions are answered, all other requests are approved or denied; this request is of the other kind.',
   nothing_to_settle: 'The outcome of this answer is known, or there is no answer; `decision` says which.',
   already_settled: 'Somebody has settled it already; `decision` says who, and how.',

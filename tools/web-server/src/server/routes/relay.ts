@@ -4,6 +4,7 @@ import {
   type CommandReply,
   type CommandType,
   commands,
+  HeldReply,
   hostPlace,
   type ProblemCode,
 } from '@callboard/contract';
@@ -35,8 +36,8 @@ export interface RelayNotes {
   description?: string;
   /** The codes that only this route has. */
   problems?: readonly ProblemCode[];
-  /** 200 by default. `created`: 201, or 200 if the reply says that it existed already. */
-  status?: 201 | 202 | 'created';
+  /** 200 by default. `created`: 201, or 200 if the reply says that it existed already. `held`: 200, or 202 if an answer is held back. */
+  status?: 201 | 202 | 'created' | 'held';
   /** Parses the query, whose values are text. */
   query?: z.ZodType;
   isBodyOptional?: boolean;
@@ -60,10 +61,6 @@ export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, 
   const files = Object.fromEntries((notes.files ?? []).map((type) => [type, { schema: z.string() }]));
   const { params, body } = requestSchemas(type, notes);
   const reply = withExample(commands[type].reply, examples[type].reply);
-  const successes =
-    status === 'created'
-      ? { 200: json('It existed already', reply), 201: json('Created', reply) }
-      : { [status]: json(status === 202 ? 'Accepted and in progress' : 'Done', reply, files) };
   return {
     method,
     url: path,
@@ -76,7 +73,10 @@ export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, 
       ...(params && { params }),
       ...(query && { querystring: query }),
       ...(body && { body }),
-      response: { ...successes, ...problemResponses({ own: problems, isRelayed: true, hasBody: body !== null }) },
+      response: {
+        ...successes(status, reply, files),
+        ...problemResponses({ own: problems, isRelayed: true, hasBody: body !== null }),
+      },
     },
     async handler(request, answer) {
       if (notes.isLocal === true) requireLocal(request.raw);
@@ -85,7 +85,7 @@ export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, 
       // Each part was checked with the matching part of the command's schema.
       const input = Object.assign({}, ...fields) as CommandInput<typeof type>;
       const data = await ask(request, type, input);
-      return answer.code(status === 'created' ? createdStatus(data) : status).send(data);
+      return answer.code(statusOf(status, data)).send(data);
     },
   };
 }
@@ -98,7 +98,27 @@ function requireLocal({ socket, headers }: IncomingMessage): void {
   throw new Rejection('not_this_machine', message);
 }
 
-const createdStatus = (reply: object) => ('created' in reply && reply.created === true ? 201 : 200);
+type Status = NonNullable<RelayNotes['status']> | 200;
+
+function statusOf(status: Status, reply: object): 200 | 201 | 202 {
+  if (status === 'created') return 'created' in reply && reply.created === true ? 201 : 200;
+  if (status === 'held') return 'heldUntil' in reply ? 202 : 200;
+  return status;
+}
+
+/** The responses of a route that succeeded, by status. */
+function successes(status: Status, reply: z.ZodType, files: Parameters<typeof json>[2]) {
+  switch (status) {
+    case 'created':
+      return { 200: json('It existed already', reply), 201: json('Created', reply) };
+    case 'held':
+      return { 200: json('Done', reply), 202: json('Held back: it is sent at `heldUntil`', heldReply) };
+    default:
+      return { [status]: json(status === 202 ? 'Accepted and in progress' : 'Done', reply, files) };
+  }
+}
+
+const heldReply = withExample(HeldReply, { heldUntil: '2026-01-02T03:04:07.000Z' });
 
 /** Splits the command's schema into the route's path parameters and body. */
 function requestSchemas(type: RoutedCommand, { isBodyOptional = false }: RelayNotes) {

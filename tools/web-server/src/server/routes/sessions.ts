@@ -133,6 +133,16 @@ export const sessionRelays = {
 } satisfies Relays;
 
 /** Answering the requests that Claude waits for. */
+const ANSWER_PROBLEMS = [
+  'unknown_stage',
+  'unknown_request',
+  'already_decided',
+  'request_closed',
+  'answer_held',
+  'wrong_kind',
+  'no_session',
+] as const;
+
 export const requestRelays = {
   set_later: {
     isBodyOptional: true,
@@ -140,6 +150,13 @@ export const requestRelays = {
     description:
       'For the person who sends this, on all their devices, until the request is decided: until the instant `until`, or without one until that is taken back with `until: null`. The request stays open, in the inbox and in `get_pending`, whose `later` lists what this person set aside. It calls again at `until`, also after a restart. `stageId` is needed only if two stages have a request of that id.',
     problems: ['unknown_request'],
+  },
+  take_back_answer: {
+    isBodyOptional: true,
+    summary: 'Take back an answer that is held back',
+    description:
+      'An answer given with `hold`, by the person who gave it, until it is sent. The request is open then, as before; where nothing is held back, it is returned as it is. `stageId` is needed only if two stages have a request of that id.',
+    problems: ['unknown_request', 'answer_held', 'already_decided', 'request_closed'],
   },
   update_me: {
     summary: 'Change your settings',
@@ -149,14 +166,16 @@ export const requestRelays = {
   approve_tool: {
     summary: 'Allow or deny a request',
     description:
-      'The first answer wins; later ones are refused with the decision that stands. `updatedInput` replaces the whole input of the call. The rules of `updatedPermissions` are kept for the stage, or with `remember` for its project. `deny` declines a question or a form.',
-    problems: ['unknown_stage', 'unknown_request', 'already_decided', 'request_closed', 'wrong_kind', 'no_session'],
+      'The first answer wins; later ones are refused with the decision that stands. `updatedInput` replaces the whole input of the call. The rules of `updatedPermissions` are kept for the stage, or with `remember` for its project. `deny` declines a question or a form. With `hold`, the answer is kept back for two seconds, over restarts as well, and sent once at `heldUntil` unless it was taken back; until then every other answer is refused with `answer_held`.',
+    status: 'held',
+    problems: ANSWER_PROBLEMS,
   },
   answer_question: {
     summary: 'Answer the questions of a request',
     description:
-      'The keys are exactly the texts of its questions; several labels are joined by ", ". The first answer wins.',
-    problems: ['unknown_stage', 'unknown_request', 'already_decided', 'request_closed', 'wrong_kind', 'no_session'],
+      'The keys are exactly the texts of its questions; several labels are joined by ", ". The first answer wins. `hold` is as for an approval.',
+    status: 'held',
+    problems: ANSWER_PROBLEMS,
   },
   dismiss_decision: {
     summary: 'Dismiss an unconfirmed answer',

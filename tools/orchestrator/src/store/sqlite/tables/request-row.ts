@@ -1,13 +1,18 @@
-import { Decision, LaunchId, PendingRequest } from '@callboard/contract';
+import { Decision, HeldAnswer, LaunchId, PendingRequest, withAnswerHeld } from '@callboard/contract';
 import type { Selectable } from 'kysely';
-import type { StoredRequest } from '../../ports/requests-table.ts';
+import { StoredHold, type StoredRequest } from '../../ports/requests-table.ts';
 import type { Schema } from '../schema.ts';
 import { documentOf } from './map-row.ts';
 
 export const toDecision = (text: string): Decision => Decision.parse(JSON.parse(text));
 
-export const toStored = (row: Selectable<Schema['requests']>): StoredRequest => ({
-  request: documentOf(PendingRequest)(row),
-  launchId: LaunchId.parse(row.launch_id),
-  decision: row.decision === null ? null : toDecision(row.decision),
-});
+export function toStored(row: Selectable<Schema['requests']>): StoredRequest {
+  const request = documentOf(PendingRequest)(row);
+  const hold = row.held === null ? null : StoredHold.parse(JSON.parse(row.held));
+  return {
+    request: hold === null ? request : withAnswerHeld(request, HeldAnswer.parse(hold)),
+    launchId: LaunchId.parse(row.launch_id),
+    decision: row.decision === null ? null : toDecision(row.decision),
+    hold,
+  };
+}

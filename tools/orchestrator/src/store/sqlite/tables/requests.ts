@@ -8,7 +8,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import { sql } from 'kysely';
-import type { RequestsTable, StoredRequest } from '../../ports/requests-table.ts';
+import type { RequestPlace, RequestsTable, StoredHold, StoredRequest } from '../../ports/requests-table.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { decisionPage } from './decision-log.ts';
@@ -49,6 +49,7 @@ const decide = prepare(
       outcome: param('outcome'),
       decided_by: param<string | null>('by'),
       decided_at: param('at'),
+      held: null,
     })
     .where('stage_id', '=', param('stageId'))
     .where('request_id', '=', param('requestId')),
@@ -97,6 +98,9 @@ export function requestsTable(db: Database): RequestsTable {
       const [row] = await byId(db, { stageId, requestId });
       return mapRow(row, toStored);
     },
+    async findAll(requestId: RequestId): Promise<StoredRequest[]> {
+      return (await select().where('request_id', '=', requestId).orderBy('ordinal').execute()).map(toStored);
+    },
     async findDecision(stageId: StageId, requestId: RequestId): Promise<Decision | null> {
       const query = decisions().where('stage_id', '=', stageId).where('request_id', '=', requestId);
       return (await query.execute()).flatMap(decisionOf)[0] ?? null;
@@ -125,23 +129,36 @@ export function requestsTable(db: Database): RequestsTable {
       const rows = db.selectFrom('requests').select('outcome').where('stage_id', '=', stageId);
       return (await rows.where(id, '=', toolUseId).execute()).map(({ outcome }) => outcome);
     },
+    hold: (place, hold) => setHold(db, place, hold),
     async decide(decision: Decision): Promise<void> {
       const { stageId, requestId, outcome, by, at } = decision;
       const document = JSON.stringify(decision);
       await decide(db, { stageId, requestId, state: stateOf(decision), decision: document, outcome, by, at });
     },
-    async keepOf({ id, title, projectId }: Stage): Promise<void> {
-      const settled = sql<string>`case state when 'unsettled' then 'decided' else state end`;
-      await db
-        .updateTable('requests')
-        .set({ stage_title: title, project_id: projectId, state: settled })
-        .where('stage_id', '=', id)
-        .where('stage_title', 'is', null) // decisions of an earlier stage with that id already have a title
-        .execute();
-      await db.deleteFrom('requests').where('stage_id', '=', id).where('decision', 'is', null).execute();
-    },
+    keepOf: (stage) => keepOf(db, stage),
     decisions: (query) => decisionPage(db, query),
   };
+}
+
+async function setHold(db: Database, place: RequestPlace, hold: StoredHold | null): Promise<void> {
+  await db
+    .updateTable('requests')
+    .set({ held: hold === null ? null : JSON.stringify(hold) })
+    .where('stage_id', '=', place.stageId)
+    .where('request_id', '=', place.requestId)
+    .where('state', '=', 'open')
+    .execute();
+}
+
+async function keepOf(db: Database, { id, title, projectId }: Stage): Promise<void> {
+  const settled = sql<string>`case state when 'unsettled' then 'decided' else state end`;
+  await db
+    .updateTable('requests')
+    .set({ stage_title: title, project_id: projectId, state: settled })
+    .where('stage_id', '=', id)
+    .where('stage_title', 'is', null) // decisions of an earlier stage with that id already have a title
+    .execute();
+  await db.deleteFrom('requests').where('stage_id', '=', id).where('decision', 'is', null).execute();
 }
 
 function stateOf(decision: Decision): string {

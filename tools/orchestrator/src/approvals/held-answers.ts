@@ -1,0 +1,160 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type CommandInput,
+  type HeldReply,
+  type PendingRequest,
+  type StageId,
+  withAnswerHeld,
+} from '@callboard/contract';
+import type { z } from 'zod';
+import type { Bell } from '../lib/bell.ts';
+import type { Edges } from '../lib/edges.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { GivenAnswer, RequestPlace, StoredHold, StoredRequest } from '../store/ports/requests-table.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { conflict, giveAnswer, isBeingAnswered, readAnswer, requireOpen } from './give-answer.ts';
+
+export interface HeldAnswerParts {
+  store: Store;
+  edges: Edges;
+  log: Logger;
+  outboxBell: Bell<StageId>;
+  /** How long an answer is held back. */
+  holdMs: number;
+}
+
+/** Answers that are kept back for a moment, so that their person can take them back. */
+export interface HeldAnswers {
+  /**
+   * Stores an answer and keeps it back. It is sent once, when its time is over or at the next start if that is later, unless
+   * it is taken back or the request is closed first. Until then it reserves the request. Repeating the same answer changes nothing.
+   * @throws Rejection as `ApprovalService.approve`; `answer_held` if another answer is held back
+   */
+  hold(stageId: StageId, given: GivenAnswer, actor: string): Promise<z.infer<typeof HeldReply>>;
+  /**
+   * Forgets the answer that this person gave, and returns the open request. Returns it as it is if nothing is held back.
+   * @throws Rejection `unknown_request`; with the decision: `already_decided`, `request_closed`; `answer_held` if it is
+   *   another person's
+   */
+  takeBack(wanted: CommandInput<'take_back_answer'>, actor: string): Promise<PendingRequest>;
+  /** Sends nothing any more; what is held back is sent at the next start. */
+  stop(): void;
+}
+
+/** The delay before a retry after the store fails. */
+const RETRY_MS = 1_000;
+
+/**
+ * Sends the answers that an earlier run held back, those whose time is over before this resolves, and plans the others. Times are
+ * measured with the monotonic clock, so a jump of the wall clock sends nothing early; only the time while Callboard was not
+ * running is read from the wall clock.
+ */
+export async function startHeldAnswers(parts: HeldAnswerParts): Promise<HeldAnswers> {
+  const { store, edges, log, outboxBell, holdMs } = parts;
+  const timers = new Map<string, NodeJS.Timeout>();
+  let stopped = false;
+
+  function plan(place: RequestPlace, inMs: number): void {
+    const key = `${place.stageId}/${place.requestId}`;
+    clearTimeout(timers.get(key));
+    timers.delete(key);
+    if (stopped) return;
+    const look = () => {
+      timers.delete(key);
+      void send(place);
+    };
+    timers.set(key, setTimeout(look, inMs).unref());
+  }
+
+  async function send(place: RequestPlace): Promise<void> {
+    try {
+      await store.transact((tx) => sendHeld(tx, outboxBell, place));
+    } catch (error) {
+      const { stageId, requestId } = place;
+      log.error({ err: error, stageId, requestId }, 'sending an answer that was held back failed');
+      // Another release held it back, and this one refuses it: a person answers again.
+      if (error instanceof Rejection)
+        await store.transact((tx) => forget(tx, place)).catch(() => plan(place, RETRY_MS));
+      else plan(place, RETRY_MS);
+    }
+  }
+
+  for (const request of await store.read.requests.listOpen()) {
+    if (request.held === undefined) continue;
+    const leftMs = Date.parse(request.held.until) - edges.now().getTime();
+    if (leftMs <= 0) await send(request);
+    else plan(request, Math.min(leftMs, holdMs));
+  }
+
+  return {
+    async hold(stageId, given, actor) {
+      const { requestId } = given.body;
+      const { until, isNew } = await store.transact((tx) => holdBack(tx, { stageId, given, actor, holdMs }));
+      if (isNew) plan({ stageId, requestId }, holdMs);
+      return { heldUntil: until };
+    },
+    takeBack: (wanted, actor) => store.transact((tx) => takeBack(tx, wanted, actor)),
+    stop() {
+      stopped = true;
+      for (const timer of timers.values()) clearTimeout(timer);
+    },
+  };
+}
+
+interface Holding {
+  stageId: StageId;
+  given: GivenAnswer;
+  actor: string;
+  holdMs: number;
+}
+
+async function holdBack(tx: Tx, { stageId, given, actor, holdMs }: Holding): Promise<StoredHold & { isNew: boolean }> {
+  const stands = (await tx.requests.find(stageId, given.body.requestId))?.hold ?? null;
+  // A reply may be lost, so the same answer is asked for again.
+  if (stands !== null && stands.by === actor && isDeepStrictEqual(stands.given, bare(given)))
+    return { ...stands, isNew: false };
+  const { request } = await requireOpen(tx, stageId, given.body.requestId);
+  const { outcome } = readAnswer(given, actor).answerTo(request).verdict;
+  if (outcome === 'timed-out' || outcome === 'closed') throw new Error(`an answer of a person is never ${outcome}`);
+  const held = { by: actor, outcome, until: new Date(Date.parse(tx.now) + holdMs).toISOString() };
+  const hold = { ...held, given: bare(given) };
+  await tx.requests.hold(request, hold);
+  await tx.emit({ type: 'answer-held', data: { stageId, requestId: request.requestId, held } });
+  return { ...hold, isNew: true };
+}
+
+/** The answer as JSON keeps it. */
+const bare = (given: GivenAnswer): GivenAnswer => JSON.parse(JSON.stringify(given));
+
+/** Sends the answer that is still held back, if any. */
+async function sendHeld(tx: Tx, outboxBell: Bell<StageId>, place: RequestPlace): Promise<void> {
+  const stored = await tx.requests.find(place.stageId, place.requestId);
+  if (stored === null || stored.decision !== null || stored.hold === null) return;
+  const { given, by } = stored.hold;
+  await giveAnswer(tx, outboxBell, { stored, actor: by, ...readAnswer(given, by) });
+}
+
+async function takeBack(tx: Tx, wanted: CommandInput<'take_back_answer'>, actor: string): Promise<PendingRequest> {
+  const { request, decision, hold } = await findStored(tx, wanted);
+  if (decision !== null) throw conflict(decision);
+  if (hold === null) return request;
+  if (hold.by !== actor) throw isBeingAnswered(hold);
+  await forget(tx, request);
+  return withAnswerHeld(request, null);
+}
+
+async function forget(tx: Tx, { stageId, requestId }: RequestPlace): Promise<void> {
+  await tx.requests.hold({ stageId, requestId }, null);
+  await tx.emit({ type: 'answer-held', data: { stageId, requestId, held: null } });
+}
+
+/** Open requests come first, should other stages have had one of that id. */
+async function findStored(tx: Tx, { requestId, stageId }: CommandInput<'take_back_answer'>): Promise<StoredRequest> {
+  const all = (await tx.requests.findAll(requestId)).filter(
+    ({ request }) => stageId === undefined || request.stageId === stageId,
+  );
+  const found = all.find(({ decision }) => decision === null) ?? all.at(-1);
+  if (found !== undefined) return found;
+  throw new Rejection('unknown_request', `No request has the id ${requestId}. It may be of a stage that was removed.`);
+}
