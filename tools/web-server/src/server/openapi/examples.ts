@@ -16,7 +16,7 @@ const onMessage = { ...onStage, messageId: queued.messageId };
 export const examples: Examples = {
   get_board: { input: {}, reply: the.board(41) },
   get_pending: { input: {}, reply: { pending: [pending], later: [] } },
-  take_back_answer: { input: { requestId: pending.requestId }, reply: { request: pending } },
+  take_back_answer: { input: { ...onStage, requestId: pending.requestId }, reply: { request: pending } },
   set_later: {
     input: { requestId: pending.requestId, until: the.me.later[0]?.until },
     reply: { later: the.me.later[0] ?? null },
