@@ -1,10 +1,11 @@
 import {
   type AnswerBody,
+  type AnswerReply,
   type ApproveBody,
   type BoardView,
   boardView,
+  type HeldAnswer,
   type PendingRequest,
-  type RequestOutcome,
 } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import { notifications } from '@mantine/notifications';
@@ -17,9 +18,11 @@ import { askBeforeLeaving, isOwn, markOwn, unmarkOwn } from '../model/answers-un
 import type { Approval, QuestionAnswer, Verdict } from '../model/verdict.ts';
 import { decisionThatStands, decisionWords } from '../words/decision-words.ts';
 import { askTitle } from '../words/request-words.ts';
+import { isConflict } from './is-conflict.ts';
 import { isAnswered, notifyDecidedElsewhere } from './notify-decided-elsewhere.tsx';
 import { dropDraft } from './use-draft.ts';
 import { stageInCache } from './use-ending-notice.ts';
+import { setHeld } from './use-held.ts';
 
 /** Allows or denies a request. */
 export const useApprove = (request: PendingRequest): Approval =>
@@ -33,7 +36,7 @@ export const useAnswer = (request: PendingRequest) =>
       : verdictAnswer(request, answer),
   );
 
-type Answer = { outcome: RequestOutcome } & (
+type Answer = { outcome: HeldAnswer['outcome'] } & (
   | { command: 'approve_tool'; body: ApproveBody }
   | { command: 'answer_question'; body: AnswerBody }
 );
@@ -49,7 +52,7 @@ function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) =>
   const cache = useQueryClient();
   return useMutation({
     mutationFn: (input: Input) => deliver(request, toAnswer(input)),
-    onSuccess: () => gone(cache, request),
+    onSuccess: (reply, input) => answered(cache, request, { reply, outcome: toAnswer(input).outcome }),
     onError(error) {
       if (!isConflict(error)) return;
       tellConflict(cache, request, error);
@@ -58,8 +61,20 @@ function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) =>
   });
 }
 
-const isConflict = (error: unknown): error is TransportError =>
-  error instanceof TransportError && ['already_decided', 'request_closed'].includes(error.code);
+interface Answered {
+  reply: AnswerReply | null;
+  outcome: HeldAnswer['outcome'];
+}
+
+/** A request whose answer is held back is still there; every place that shows it says so. */
+function answered(cache: QueryClient, request: PendingRequest, { reply, outcome }: Answered): void {
+  if (reply === null || 'decision' in reply) {
+    gone(cache, request);
+    return;
+  }
+  markOwn(requestKey(request));
+  setHeld(cache, request, (me) => ({ by: me.name, outcome, until: reply.heldUntil }));
+}
 
 function gone(cache: QueryClient, request: PendingRequest): void {
   markOwn(requestKey(request)); // no further notice, whoever decided it
@@ -104,28 +119,29 @@ async function decideOne(
   }
 }
 
-/** Retrying is safe, as the first answer wins. If our own earlier attempt had arrived after all, that is no conflict. */
-async function deliver(request: PendingRequest, answer: Answer): Promise<void> {
+/** @returns null if an earlier attempt of ours was the answer. Retrying is safe, as the first answer wins. If our own earlier attempt had arrived after all, that is no conflict. */
+async function deliver(request: PendingRequest, answer: Answer): Promise<AnswerReply | null> {
   const key = requestKey(request);
   const wasOwn = isOwn(key);
   markOwn(key); // its event may arrive before the reply
   try {
     const send = async (attempt: number, signal: AbortSignal) => {
       try {
-        await give(request, answer, signal);
+        return await give(request, answer, signal);
       } catch (error) {
         const isOurs = error instanceof TransportError && error.decision?.outcome === answer.outcome;
         if (attempt === 1 || !isOurs) throw error;
+        return null;
       }
     };
-    await askBeforeLeaving(() => untilDelivered(send));
+    return await askBeforeLeaving(() => untilDelivered(send));
   } catch (error) {
     if (!wasOwn && !isConflict(error)) unmarkOwn(key);
     throw error;
   }
 }
 
-function give({ stageId }: PendingRequest, { command, body }: Answer, signal: AbortSignal): Promise<unknown> {
+function give({ stageId }: PendingRequest, { command, body }: Answer, signal: AbortSignal): Promise<AnswerReply> {
   return command === 'approve_tool'
     ? client.command(command, { stageId, ...body }, { signal })
     : client.command(command, { stageId, ...body }, { signal });

@@ -17,7 +17,8 @@ export function useEndingNotice(request: PendingRequest, title: string): void {
   useEffect(() => () => tell(), []);
 }
 
-function tellEnding(cache: QueryClient, request: PendingRequest, name: string): void {
+/** Notifies how a request ended. */
+export function tellEnding(cache: QueryClient, request: PendingRequest, name: string): void {
   const ending = cache.getQueryData<Ending>(endingKey(request));
   if (ending === undefined) return;
   if (ending.kind === 'decided' && isAnswered(ending.decision)) {

@@ -1,6 +1,7 @@
-import type { StageId } from '@callboard/contract';
+import type { PendingRequest, StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
+import { useCanAnswer } from '../../../stream/stream-context.tsx';
 
 export const useStageTitle = (stageId: StageId): string =>
   useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title }).data ?? stageId;
@@ -29,3 +30,6 @@ export const usePhaseName = (stageId: StageId): string | undefined =>
 
 /** Returns all pending requests. */
 export const usePending = () => useQuery({ ...boardQuery, select: (view) => view.pending }).data ?? [];
+
+/** Whether an answer can be given now: nobody is answering, and the server is there. */
+export const useCanDecide = ({ held }: PendingRequest): boolean => useCanAnswer() && held === undefined;

@@ -1,9 +1,9 @@
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import type { EditsOffer } from '../model/always-allow-offers.ts';
-import type { Approval, Verdict } from '../model/verdict.ts';
+import { type Approval, heldFor, type Verdict } from '../model/verdict.ts';
 import css from './content.module.css';
-import { DecisionButton } from './decision-place.tsx';
+import { DecisionButton, type Press } from './decision-place.tsx';
 
 interface AllowEditsProps {
   offer: EditsOffer;
@@ -15,7 +15,8 @@ interface AllowEditsProps {
 /** Allows this call, and from now on the edits of this stage. */
 export function AllowEdits({ offer, approve, off, allowWith }: AllowEditsProps) {
   const canAnswer = useCanAnswer();
-  const allow = () => approve.mutate({ decision: 'allow', ...allowWith, updatedPermissions: offer.updates });
+  const allow = (press: Press) =>
+    approve.mutate({ decision: 'allow', ...allowWith, updatedPermissions: offer.updates, ...heldFor(press) });
   return (
     <div className={css.panel}>
       <p>

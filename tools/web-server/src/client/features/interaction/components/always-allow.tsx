@@ -7,9 +7,9 @@ import { useDraft } from '../api/use-draft.ts';
 import { useFolder, useProject } from '../api/use-request.ts';
 import type { AlwaysAllowOffer } from '../model/always-allow-offers.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
-import type { Approval, Verdict } from '../model/verdict.ts';
+import { type Approval, heldFor, type Verdict } from '../model/verdict.ts';
 import css from './content.module.css';
-import { DecisionButton } from './decision-place.tsx';
+import { DecisionButton, type Press } from './decision-place.tsx';
 
 const SCOPES = [
   { value: 'stage', label: 'this stage' },
@@ -35,8 +35,11 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
   const [{ reason }] = useDraft(request);
   const offer = offers[chosen] ?? offers[0];
   if (offer === undefined) return null;
-  const allow = () =>
-    approve.mutate({ decision: 'allow', ...allowWith, updatedPermissions: [offer.suggestion], remember: scope });
+  const allow = (press: Press) =>
+    approve.mutate({
+      ...{ decision: 'allow', ...allowWith, updatedPermissions: [offer.suggestion], remember: scope },
+      ...heldFor(press),
+    });
   return (
     <div className={css.panel}>
       <fieldset className={css.offers} disabled={off}>

@@ -54,7 +54,7 @@ export function ApprovalBody({ request, approve }: FormProps) {
   const allowWith = updatedInput === undefined ? {} : { updatedInput };
   const offers = alwaysAllowOffers(request);
   const edits = editsOffer(request);
-  const granting = { approve, off: sent || isBroken, allowWith };
+  const granting = { approve, off: sent || isBroken || request.held !== undefined, allowWith };
   return (
     <>
       <div className={css.scroll}>

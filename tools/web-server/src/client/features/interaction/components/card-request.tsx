@@ -7,7 +7,8 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { useSetLater } from '../api/use-me.ts';
 import { requestKinds } from '../kinds/registry.ts';
-import { DecisionButton, DecisionPlace, useKeysWork } from './decision-place.tsx';
+import { heldFor } from '../model/verdict.ts';
+import { DecisionButton, DecisionPlace, type Press, useKeysWork } from './decision-place.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
 import { useLaterKey, useVerdictKeys } from './use-verdict-keys.ts';
@@ -28,7 +29,12 @@ export function CardRequest({ stageId, describedBy, inHand = false }: CardReques
   const select = (view: { pending: PendingRequest[] }) => view.pending.filter((request) => request.stageId === stageId);
   const { data: pending = [] } = useQuery({ ...boardQuery, select });
   const [request] = pending;
-  if (request === undefined || pending.length > 1 || !requestKinds[request.kind].isDecidableOnCard(request))
+  if (
+    request === undefined ||
+    request.held !== undefined ||
+    pending.length > 1 ||
+    !requestKinds[request.kind].isDecidableOnCard(request)
+  )
     return null;
   const key = requestKey(request);
   return (
@@ -49,8 +55,8 @@ function CardVerdict({ request, describedBy }: { request: PendingRequest; descri
   const setLater = useSetLater();
   const off = !useCanAnswer() || approve.isPending || approve.isSuccess;
   const keysWork = useKeysWork();
-  const allow = () => approve.mutate({ decision: 'allow' });
-  const deny = () => approve.mutate({ decision: 'deny' });
+  const allow = (press?: Press) => approve.mutate({ decision: 'allow', ...heldFor(press) });
+  const deny = (press?: Press) => approve.mutate({ decision: 'deny', ...heldFor(press) });
   useVerdictKeys({ act: allow, isOff: off }, { act: deny, isOff: off });
   useLaterKey(() => setLater.mutate({ requests: [request], later: { until: null } }));
   const button = (decision: 'allow' | 'deny', label: string, key: string) => (

@@ -3,6 +3,7 @@ import { createContext, type MouseEvent, type ReactNode, type RefObject, use, us
 import {
   armedSelector,
   DECIDES,
+  isTap,
   mayClickDecide,
   mayKeyDecide,
   PLACE,
@@ -131,8 +132,14 @@ function isInView(place: Element): boolean {
   });
 }
 
+/** How a button was pressed. */
+export interface Press {
+  /** By a tap on a touch screen: the answer is held back for a moment, and can be taken back. */
+  isTap: boolean;
+}
+
 interface DecisionButtonProps extends ButtonProps {
-  act: () => void;
+  act: (press: Press) => void;
   type?: 'button' | 'submit';
   'aria-describedby'?: string | undefined;
   'aria-keyshortcuts'?: string | undefined;
@@ -145,7 +152,7 @@ interface DecisionButtonProps extends ButtonProps {
 export function DecisionButton({ act, disabled = false, type = 'button', ...props }: DecisionButtonProps) {
   const { isReady, mayClickDecide: mayClick } = useDecision();
   const onClick = (event: MouseEvent) => {
-    if (isReady && mayClick(event)) act();
+    if (isReady && mayClick(event)) act({ isTap: isTap(event) });
     else event.preventDefault();
   };
   const waits = !isReady && !disabled ? { 'aria-disabled': true, 'data-disabled': true } : {};

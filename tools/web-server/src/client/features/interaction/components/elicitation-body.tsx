@@ -1,8 +1,8 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import { field } from '../../../lib/tool-words.ts';
-import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useDraft } from '../api/use-draft.ts';
+import { useCanDecide } from '../api/use-request.ts';
 import {
   contentOf,
   type FieldValue,
@@ -11,8 +11,8 @@ import {
   fieldsOf,
   isFilledIn,
 } from '../model/form-fields.ts';
-import type { FormProps } from '../model/verdict.ts';
-import { DecisionButton } from './decision-place.tsx';
+import { type FormProps, heldFor } from '../model/verdict.ts';
+import { DecisionButton, type Press } from './decision-place.tsx';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
@@ -41,7 +41,7 @@ export function ElicitationBody({ request, approve }: FormProps) {
         request={request}
         approve={approve}
         reasonLabel={null}
-        beside={<Cancel approve={approve} />}
+        beside={<Cancel request={request} approve={approve} />}
         yes="Send"
         no="Decline"
         allowWith={{ updatedInput: contentOf(fields, draft.fields) }}
@@ -52,10 +52,10 @@ export function ElicitationBody({ request, approve }: FormProps) {
 }
 
 /** Closes the form without an answer: the server hears neither yes nor no. */
-function Cancel({ approve }: Pick<FormProps, 'approve'>) {
-  const canAnswer = useCanAnswer();
+function Cancel({ request, approve }: Pick<FormProps, 'request' | 'approve'>) {
+  const canAnswer = useCanDecide(request);
   const sent = approve.isPending || approve.isSuccess;
-  const cancel = () => approve.mutate({ decision: 'deny', cancel: true });
+  const cancel = (press: Press) => approve.mutate({ decision: 'deny', cancel: true, ...heldFor(press) });
   return (
     <DecisionButton variant="subtle" disabled={sent || !canAnswer} act={cancel}>
       Cancel

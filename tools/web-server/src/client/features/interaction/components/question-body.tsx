@@ -1,12 +1,12 @@
 import { questionsOf } from '@callboard/contract';
 import { Anchor } from '@mantine/core';
 import { useRef } from 'react';
-import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Note } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { useDraft } from '../api/use-draft.ts';
+import { useCanDecide } from '../api/use-request.ts';
 import {
   answersOf,
   choose,
@@ -17,8 +17,8 @@ import {
   questionName,
 } from '../model/question-answers.ts';
 import { withAnswer } from '../model/request-drafts.ts';
-import type { FormProps } from '../model/verdict.ts';
-import { useDecision, useKeysWork } from './decision-place.tsx';
+import { type FormProps, heldFor } from '../model/verdict.ts';
+import { type Press, useDecision, useKeysWork } from './decision-place.tsx';
 import { QuestionField } from './question-field.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
@@ -31,7 +31,7 @@ import { VerdictButton } from './verdict-actions.tsx';
 /** One or more questions. Their answers are sent together once each has one. A person may decline to answer. */
 export function QuestionBody({ request, answer }: FormProps) {
   const [draft, change] = useDraft(request);
-  const canAnswer = useCanAnswer();
+  const canAnswer = useCanDecide(request);
   const questions = questionsOf(request.input);
   const answers = answersOf(questions, draft.answers);
   const complete = isComplete(questions, answers);
@@ -42,8 +42,9 @@ export function QuestionBody({ request, answer }: FormProps) {
   const isDeclining = answer.variables !== undefined && 'decision' in answer.variables;
   const reason = draft.reason.trim();
   const { guard, note } = useUnsentTextWarning({ request, yes: 'Submit', no: 'Decline' });
-  const submit = guard(() => answer.mutate({ answers }));
-  const decline = () => answer.mutate({ decision: 'deny', ...(reason === '' ? {} : { reason }) });
+  const submit = guard((press) => answer.mutate({ answers, ...heldFor(press) }));
+  const decline = (press?: Press) =>
+    answer.mutate({ decision: 'deny', ...(reason === '' ? {} : { reason }), ...heldFor(press) });
   useVerdictKeys({ act: submit, isOff: off || !complete }, { act: decline, isOff: off });
 
   const keysWork = useKeysWork();

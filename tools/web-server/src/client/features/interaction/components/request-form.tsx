@@ -6,6 +6,7 @@ import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { askTitle } from '../words/request-words.ts';
 import { formParts } from './form-parts.ts';
+import { BeingAnswered } from './held-answers.tsx';
 import css from './request.module.css';
 
 interface RequestFormProps {
@@ -24,6 +25,7 @@ export function RequestForm({ request, label }: RequestFormProps) {
   const { Body } = requestKinds[request.kind];
   return (
     <form className={css.form} aria-label={label} onSubmit={stay}>
+      <BeingAnswered request={request} />
       <Body request={request} approve={approve} answer={answer} parts={formParts} />
     </form>
   );

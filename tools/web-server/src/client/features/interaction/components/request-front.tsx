@@ -8,6 +8,7 @@ import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { useFieldText } from '../model/field-text.ts';
 import { askTitle } from '../words/request-words.ts';
 import { DecisionPlace } from './decision-place.tsx';
+import { HeldAnswers } from './held-answers.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
 import { RequestHead } from './request-head.tsx';
@@ -84,6 +85,7 @@ function Content({ request, position, all, isCovered }: FrontProps) {
   }, [isCovered]);
   return (
     <>
+      <HeldAnswers />
       <RequestHead request={request} position={position} all={all} />
       <Modal.Body className={css.modalBody} ref={body} tabIndex={-1} data-autofocus>
         <RequestForm request={request} />

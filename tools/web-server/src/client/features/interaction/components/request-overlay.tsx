@@ -3,13 +3,14 @@ import { useLayoutEffect, useState } from 'react';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useCoversPage, useLately, useTopLayer } from '../../../ui/dialog-layers.ts';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
+import { useNotHeldByMe } from '../api/use-held.ts';
 import { useAside, useMe, useSetLater } from '../api/use-me.ts';
-import { usePending } from '../api/use-request.ts';
 import { askFor, tell, turnToPage, useArming } from '../model/arming-store.ts';
 import { useFieldText } from '../model/field-text.ts';
 import { overlayQueue, positionWords, useOverlayState } from '../model/overlay-queue.ts';
 import { useTypingPause } from '../model/typing-pause.ts';
 import { CornerCard } from './corner-card.tsx';
+import { HeldAnswers } from './held-answers.tsx';
 import { RequestDialog } from './request-front.tsx';
 import { RequestPanel } from './request-panel.tsx';
 import { RulesDialog } from './rules-dialog.tsx';
@@ -31,7 +32,7 @@ const NOTHING_ASIDE: ReadonlySet<string> = new Set();
  * the request until a person opens it.
  */
 export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayProps) {
-  const pending = usePending();
+  const pending = useNotHeldByMe();
   const { presentation } = useMe();
   const aside = useAside();
   const setLater = useSetLater();
@@ -69,6 +70,7 @@ export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayP
       {!isOpen && first !== undefined && (
         <CornerNotice request={first} all={queue} own={ownStageId} isQuiet={presentation === 'quiet'} />
       )}
+      {!isOpen && !disabled && <HeldAnswers floats except={ownStageId} />}
       <RulesDialog />
       <TrustDialog />
     </>
@@ -156,7 +158,7 @@ interface CornerNoticeProps {
 
 /** The card in the corner, shown while the request is not. */
 function CornerNotice({ request, all, own, isQuiet }: CornerNoticeProps) {
-  const { hasForm } = useHasForm(usePending(), own);
+  const { hasForm } = useHasForm(useNotHeldByMe(), own);
   const isCovered = useTopLayer() !== 'page';
   if (!hasForm && !isCovered && !isQuiet) return null;
   const over = isCovered ? 'dialog' : own !== null || hasForm ? 'form' : 'page';

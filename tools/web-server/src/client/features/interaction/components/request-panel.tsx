@@ -3,6 +3,7 @@ import { requestKey } from '../../../lib/request-text.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { askTitle } from '../words/request-words.ts';
 import { DecisionPlace } from './decision-place.tsx';
+import { HeldAnswers } from './held-answers.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
 import { type FrontProps, TextHint } from './request-front.tsx';
@@ -28,6 +29,7 @@ export function RequestPanel({ request, position, all, isCovered }: FrontProps) 
         {title}
       </p>
       <DecisionPlace key={key} about={key} className={css.frontPlace}>
+        <HeldAnswers />
         <RequestHead request={request} position={position} all={all} />
         <RequestForm request={request} label={title} />
         <TextHint />

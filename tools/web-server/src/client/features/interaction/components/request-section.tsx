@@ -1,8 +1,11 @@
 import type { PendingRequest } from '@callboard/contract';
 import { requestKey } from '../../../lib/request-text.ts';
+import { useMe } from '../api/use-me.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
+import { isHeldBy } from '../model/held-answers.ts';
 import { askTitle } from '../words/request-words.ts';
 import { DecisionPlace } from './decision-place.tsx';
+import { HeldAnswerLine } from './held-answers.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
 import { RequestHead } from './request-head.tsx';
@@ -17,6 +20,8 @@ interface RequestSectionProps {
 export function RequestSection({ request, isDetail = false }: RequestSectionProps) {
   const title = askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId));
   const key = requestKey(request);
+  const { name } = useMe();
+  if (isHeldBy(request, name)) return <HeldAnswerLine request={request} />;
   return (
     <DecisionPlace key={key} about={key} isRoom={!isDetail} className={isDetail ? css.detailPlace : css.section}>
       <RequestHead request={request} hasCrumbs={isDetail} linksStage={false} />

@@ -2,6 +2,7 @@ import type { PendingRequest } from '@callboard/contract';
 import { useState } from 'react';
 import { Note } from '../../../ui/note.tsx';
 import { useDraft } from '../api/use-draft.ts';
+import type { Press } from './decision-place.tsx';
 import css from './request.module.css';
 
 /** A second press within this time belongs to the first. */
@@ -21,10 +22,10 @@ export function useUnsentTextWarning({ request, besides = [], yes, no }: UnsentT
   const [{ reason }] = useDraft(request);
   const [askedAt, setAskedAt] = useState<number | null>(null);
   const parts = [...besides, ...(reason.trim() === '' ? [] : ['the reason'])];
-  const guard = (act: () => void) => () => {
-    if (parts.length === 0) act();
+  const guard = (act: (press?: Press) => void) => (press?: Press) => {
+    if (parts.length === 0) act(press);
     else if (askedAt === null) setAskedAt(performance.now());
-    else if (performance.now() - askedAt > ONE_PRESS_MS) act();
+    else if (performance.now() - askedAt > ONE_PRESS_MS) act(press);
   };
   const isAsked = askedAt !== null && parts.length > 0;
   const note = (

@@ -1,12 +1,12 @@
 import type { PendingRequest } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import type { ReactNode } from 'react';
-import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useDraft } from '../api/use-draft.ts';
-import type { Approval, Verdict } from '../model/verdict.ts';
-import { DecisionButton, useKeysWork } from './decision-place.tsx';
+import { useCanDecide } from '../api/use-request.ts';
+import { type Approval, heldFor, type Verdict } from '../model/verdict.ts';
+import { DecisionButton, type Press, useKeysWork } from './decision-place.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
@@ -42,16 +42,16 @@ export function VerdictActions(props: VerdictActionsProps) {
   const { request, approve, allowWith, leftOut = [], incomplete = false, reasonToSend = same } = props;
   const { yes = 'Allow', no = 'Deny' } = props;
   const [{ reason }] = useDraft(request);
-  const canAnswer = useCanAnswer();
+  const canAnswer = useCanDecide(request);
   const sent = approve.isPending || approve.isSuccess;
   const off = sent || !canAnswer;
   const sending = approve.variables?.decision;
 
   const { guard, note } = useUnsentTextWarning({ request, besides: leftOut, yes, no });
-  const allow = guard(() => approve.mutate({ decision: 'allow', ...allowWith }));
-  const deny = () => {
+  const allow = guard((press) => approve.mutate({ decision: 'allow', ...allowWith, ...heldFor(press) }));
+  const deny = (press?: Press) => {
     const text = reasonToSend(reason).trim();
-    approve.mutate({ decision: 'deny', ...(text === '' ? {} : { reason: text }) });
+    approve.mutate({ decision: 'deny', ...(text === '' ? {} : { reason: text }), ...heldFor(press) });
   };
   useVerdictKeys({ act: allow, isOff: off || incomplete }, { act: deny, isOff: off });
   const isToldAbove = props.showsRefusal === true && isRefusedInput(approve.error);
@@ -100,7 +100,7 @@ interface VerdictButtonProps {
   label: string;
   hint: 'A' | 'D';
   variant: 'filled' | 'default';
-  act: () => void;
+  act: (press: Press) => void;
   disabled: boolean;
   loading: boolean;
   /** `submit`: Enter in a field of the form presses the button. */

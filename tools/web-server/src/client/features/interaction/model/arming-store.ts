@@ -79,6 +79,10 @@ export function mayClickDecide(id: string, { detail, timeStamp }: Pick<MouseEven
   return code === null ? isReady(state, id, at) : keyDecides(state, id, code);
 }
 
+/** Whether a click is a tap on a touch screen. A key or assistive software clicks without a press. */
+export const isTap = ({ detail }: Pick<MouseEvent, 'detail'>): boolean =>
+  detail > 0 && useArming.getState().state.isTouch;
+
 const placeOf = (target: EventTarget | null): string | null =>
   target instanceof Element ? (target.closest(`[${PLACE}]`)?.getAttribute(PLACE) ?? null) : null;
 
@@ -118,8 +122,10 @@ export function followPerson(): () => void {
   };
   const onPointerMove = ({ clientX: x, clientY: y, target, timeStamp }: PointerEvent) =>
     tell({ type: 'pointer', x, y, over: placeOf(target) }, timeStamp);
-  const onPress = ({ target, timeStamp }: PointerEvent) =>
-    tell({ type: 'press', over: placeOf(target), button: buttonPlace(target) }, timeStamp);
+  const onPress = ({ target, timeStamp, pointerType }: PointerEvent) => {
+    const isTouch = pointerType === 'touch';
+    tell({ type: 'press', over: placeOf(target), button: buttonPlace(target), isTouch }, timeStamp);
+  };
   // A key presses a button only after its keyup event.
   const onKeyUp = ({ code }: KeyboardEvent) => void setTimeout(() => tell({ type: 'key-up', code }));
   const onVisibility = () => tell({ type: document.visibilityState === 'hidden' ? 'left' : 'returned' });

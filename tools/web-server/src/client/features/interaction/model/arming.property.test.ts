@@ -64,7 +64,7 @@ const other = fc.oneof(
   fc.record({ type: constant('turned'), id }),
   fc.record({ type: constant('asked-for'), key: constant('one', 'two') }),
   fc.record({ type: constant('pointer'), over, ...point }),
-  fc.record({ type: constant('press'), over, button: over }),
+  fc.record({ type: constant('press'), over, button: over, isTouch: fc.boolean() }),
   fc.record({ type: constant('key-up'), code: fc.constantFrom(...CODES) }),
   fc.record({ type: constant('wheel', 'left', 'returned', 'passed') }),
 );
@@ -190,6 +190,26 @@ it.each(WAYS)('names the time of the next change, and no verdict changes before 
       const change = nextChange(state, now);
       if (change !== null && now + later >= change) return;
       for (const form of IDS) expect(isArmed(state, form, now + later)).toBe(isArmed(state, form, now));
+    }),
+  );
+});
+
+it('a tap decides exactly what a press of the mouse would, at the same moments', () => {
+  fc.assert(
+    fc.property(story('any'), fc.boolean(), (events, isTouch) => {
+      const verdicts = (told: readonly ArmingEvent[]) => {
+        let state = START;
+        return told.map((event) => {
+          state = arming(state, event);
+          return IDS.flatMap((form) => [
+            pressDecides(state, form, event.at),
+            isArmed(state, form, event.at),
+            ...CODES.map((code) => keyDecides(state, form, code)),
+          ]);
+        });
+      };
+      const all = events.map((event) => (event.type === 'press' ? { ...event, isTouch } : event));
+      expect(verdicts(all)).toEqual(verdicts(events));
     }),
   );
 });

@@ -51,6 +51,8 @@ export interface Arming {
   held: ReadonlyMap<string, HeldKey>;
   /** The form whose enabled button was under the last press when it began. */
   pressed: string | null;
+  /** Whether the last press was a tap on a touch screen. Decides how an answer is sent, never whether. */
+  isTouch: boolean;
 }
 
 export type ArmingEvent = { at: number } & (
@@ -65,7 +67,7 @@ export type ArmingEvent = { at: number } & (
   /** `over`: the form under the pointer, if any. */
   | ({ type: 'pointer'; over: string | null } & Point)
   /** `button`: the form whose enabled button is under the press; `over`: the form under it. */
-  | { type: 'press'; over: string | null; button: string | null }
+  | { type: 'press'; over: string | null; button: string | null; isTouch?: boolean }
   | { type: 'key-down'; code: string; isRepeat: boolean; hasText: boolean }
   | { type: 'key-up'; code: string }
   /** The person scrolled the page, left it for another window, or came back; `passed`: only time has passed. */
@@ -93,6 +95,7 @@ export const START: Arming = {
   pointer: null,
   held: new Map(),
   pressed: null,
+  isTouch: false,
 };
 
 /** Returns the state after an event. Time only moves forward: a late event counts as happening now. */
@@ -124,8 +127,8 @@ function step(state: Arming, event: ArmingEvent): Arming {
     case 'pointer':
       return pointed(state, event);
     case 'press': {
-      const { button, over, at } = event;
-      const turned = { ...state, armed: null, turned: null, actedAt: at };
+      const { button, over, isTouch = false, at } = event;
+      const turned = { ...state, armed: null, turned: null, actedAt: at, isTouch };
       const pressed = isReady(state, button, at) ? button : null;
       return { ...(over === null ? turned : armedIfReachable(turned, over)), pressed };
     }

@@ -1,13 +1,17 @@
-import type { AnswerBody, ApproveBody, PendingRequest } from '@callboard/contract';
+import type { AnswerBody, AnswerReply, ApproveBody, PendingRequest } from '@callboard/contract';
 import type { UseMutationResult } from '@tanstack/react-query';
 
 export type Verdict = Omit<ApproveBody, 'requestId'>;
 
+/** An answer by a tap is held back, so that a slip of the thumb can be taken back; a key or the mouse sends it at once. */
+export const heldFor = (press: { isTap: boolean } | undefined): Pick<Verdict, 'hold'> =>
+  press?.isTap === true ? { hold: true } : {};
+
 /** The answers to a question, or a refusal to answer. */
-export type QuestionAnswer = Pick<AnswerBody, 'answers'> | Pick<Verdict, 'decision' | 'reason'>;
+export type QuestionAnswer = Pick<AnswerBody, 'answers' | 'hold'> | Pick<Verdict, 'decision' | 'reason' | 'hold'>;
 
 /** The mutation that allows or denies a request; all buttons of a form share it. */
-export type Approval = UseMutationResult<void, Error, Verdict>;
+export type Approval = UseMutationResult<AnswerReply | null, Error, Verdict>;
 
 /** The props of a request's form: the request and the two ways to answer it. */
 export interface FormProps {
@@ -15,5 +19,5 @@ export interface FormProps {
   /** Allows or denies it (`approve_tool`). */
   approve: Approval;
   /** Answers its questions, or declines to (`answer_question`, `approve_tool`). */
-  answer: UseMutationResult<void, Error, QuestionAnswer>;
+  answer: UseMutationResult<AnswerReply | null, Error, QuestionAnswer>;
 }

@@ -1,0 +1,85 @@
+import { type BoardView, type HeldAnswer, type Me, type PendingRequest, withAnswerHeld } from '@callboard/contract';
+import { notifications } from '@mantine/notifications';
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useEffectEvent } from 'react';
+import { boardQuery, type Ending, endingKey } from '../../../data/queries.ts';
+import { client, errorText } from '../../../lib/api-client.ts';
+import { requestKey } from '../../../lib/request-text.ts';
+import { untilDelivered } from '../../../lib/until-delivered.ts';
+import { unmarkOwn } from '../model/answers-under-way.ts';
+import { isHeldBy } from '../model/held-answers.ts';
+import { decisionWords } from '../words/decision-words.ts';
+import { isConflict } from './is-conflict.ts';
+import { dropDraft } from './use-draft.ts';
+import { stageInCache, tellEnding } from './use-ending-notice.ts';
+import { useMe } from './use-me.ts';
+import { usePending } from './use-request.ts';
+
+/** Returns the requests whose answer by this person is held back, and can be taken back. */
+export function useHeldByMe(): PendingRequest[] {
+  const { name } = useMe();
+  return usePending().filter((request) => isHeldBy(request, name));
+}
+
+/** Returns the requests that this person is not answering already. */
+export function useNotHeldByMe(): PendingRequest[] {
+  const { name } = useMe();
+  const { data = NONE } = useQuery({
+    ...boardQuery,
+    select: ({ pending }) => {
+      const left = pending.filter((request) => !isHeldBy(request, name));
+      return left.length === pending.length ? pending : left;
+    },
+  });
+  return data;
+}
+
+const NONE: PendingRequest[] = [];
+
+/** Shows an answer as held back, or as taken back, before its event arrives. */
+export function setHeld(cache: QueryClient, request: PendingRequest, held: (me: Me) => HeldAnswer | null): void {
+  const key = requestKey(request);
+  cache.setQueryData(boardQuery.queryKey, (view: BoardView | undefined) => {
+    const change = (one: PendingRequest) =>
+      view !== undefined && requestKey(one) === key ? withAnswerHeld(one, held(view.me)) : one;
+    return view && { ...view, pending: view.pending.map(change) };
+  });
+}
+
+/** Takes answers of this person back that are held back. What was sent meanwhile is told, one by one. */
+export function useTakeBack() {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: (requests: readonly PendingRequest[]) => Promise.all(requests.map((one) => takeBack(cache, one))),
+  });
+}
+
+async function takeBack(cache: QueryClient, request: PendingRequest): Promise<void> {
+  const { stageId, requestId } = request;
+  try {
+    await untilDelivered((_, signal) => client.command('take_back_answer', { stageId, requestId }, { signal }));
+    unmarkOwn(requestKey(request));
+    setHeld(cache, request, () => null);
+  } catch (error) {
+    const decision = isConflict(error) ? error.decision : null;
+    const title = stageInCache(cache, request)?.title ?? stageId;
+    notifications.show({
+      title: isConflict(error) ? 'Too late to take it back' : 'The answer was not taken back',
+      message: `${title}: ${decision === null ? errorText(error) : `${decisionWords(decision)}.`}`,
+      color: 'gray',
+      autoClose: 15_000,
+    });
+  }
+}
+
+/** When an answer that was held back was sent, its draft goes. If the request was closed instead, that is told. */
+export function useHeldEnding(request: PendingRequest, title: string): void {
+  const cache = useQueryClient();
+  const end = useEffectEvent(() => {
+    const ending = cache.getQueryData<Ending>(endingKey(request));
+    if (ending === undefined) return;
+    if (ending.kind === 'decided' && ending.decision.outcome === request.held?.outcome) dropDraft(cache, request);
+    else tellEnding(cache, request, title);
+  });
+  useEffect(() => () => end(), []);
+}

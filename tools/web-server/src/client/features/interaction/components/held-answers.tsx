@@ -1,0 +1,78 @@
+import type { PendingRequest } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { requestKey } from '../../../lib/request-text.ts';
+import { useHeldByMe, useHeldEnding, useTakeBack } from '../api/use-held.ts';
+import { useMe } from '../api/use-me.ts';
+import { useFolder, useStageTitle } from '../api/use-request.ts';
+import { heldWord, heldWords } from '../model/held-answers.ts';
+import { askSummary, askTitle } from '../words/request-words.ts';
+import css from './held-answers.module.css';
+
+interface HeldAnswersProps {
+  /** Where no form is in front of the page: it floats above the page's lower edge. */
+  floats?: boolean;
+  /** The stage whose page shows its own. */
+  except?: string | null;
+}
+
+/** What this person just answered by a tap, with Undo, until the server sends it. */
+export function HeldAnswers({ floats = false, except = null }: HeldAnswersProps) {
+  const held = useHeldByMe().filter(({ stageId }) => stageId !== except);
+  return <HeldBar held={held} floats={floats} />;
+}
+
+/** The same for one request, in the place of its form. */
+export const HeldAnswerLine = ({ request }: { request: PendingRequest }) => <HeldBar held={[request]} />;
+
+function HeldBar({ held, floats = false }: { held: readonly PendingRequest[]; floats?: boolean }) {
+  const takeBack = useTakeBack();
+  const [first] = held;
+  return (
+    <div className={css.place} data-floats={floats} role="status">
+      {held.map((request) => (
+        <Ending key={requestKey(request)} request={request} />
+      ))}
+      {first !== undefined && (
+        <div className={css.bar}>
+          <span className={css.words}>
+            {held.length === 1 ? <OneHeld request={first} /> : heldWords(held.flatMap((one) => one.held ?? []))}
+          </span>
+          <Button
+            className={css.undo}
+            variant="subtle"
+            loading={takeBack.isPending}
+            onClick={() => takeBack.mutate(held)}
+          >
+            Undo
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function OneHeld({ request }: { request: PendingRequest }) {
+  const folder = useFolder(request.stageId);
+  if (request.held === undefined) return null;
+  return (
+    <>
+      <strong>{heldWord(request.held)}</strong> {askSummary(request, folder)}
+    </>
+  );
+}
+
+function Ending({ request }: { request: PendingRequest }) {
+  useHeldEnding(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
+  return null;
+}
+
+/** Above a form that cannot be used for a moment: who is answering. */
+export function BeingAnswered({ request: { held } }: { request: PendingRequest }) {
+  const { name } = useMe();
+  return (
+    <p className={css.other} role="status">
+      {held !== undefined &&
+        `${held.by === name ? 'You are' : `${held.by} is`} answering: ${heldWord(held)}, sent in 2 s unless taken back.`}
+    </p>
+  );
+}
