@@ -5,13 +5,15 @@ import { Link, useNavigate, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { stoppedStages } from '../../../lib/stages-needing-you.ts';
+import { useNotHeldByMe } from '../api/use-held.ts';
 import { useAside } from '../api/use-me.ts';
-import { usePending } from '../api/use-request.ts';
+
 import { askFor } from '../model/arming-store.ts';
 import { followerOf, inboxGroups } from '../model/inbox-groups.ts';
 import { type InboxItem, inboxItems, wantedKey } from '../model/inbox-items.ts';
 import { inOrder } from '../model/overlay-queue.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
+import { HeldAnswers } from './held-answers.tsx';
 import css from './inbox.module.css';
 import { useInboxKeys } from './inbox-keys.ts';
 import { InboxList } from './inbox-list.tsx';
@@ -30,7 +32,7 @@ interface InboxProps {
  * need a person without one. The selected item is shown beside the list; when it is gone, the next one follows.
  */
 export function Inbox({ others, hasOthers }: InboxProps) {
-  const pending = usePending();
+  const pending = useNotHeldByMe();
   const { data: stopped = [] } = useQuery({ ...boardQuery, select: stoppedStages });
   const aside = useAside();
   const groups = useMemo(() => inboxGroups(pending.filter((one) => !aside.has(requestKey(one)))), [pending, aside]);
@@ -57,6 +59,9 @@ export function Inbox({ others, hasOthers }: InboxProps) {
       data-detail={wanted !== null && selected !== undefined}
       data-empty={selected === undefined}
     >
+      <div className={css.held}>
+        <HeldAnswers />
+      </div>
       <section className={css.pane} aria-labelledby="inbox-title">
         <div className={css.paneHead}>
           <h1 className={css.head} id="inbox-title">
