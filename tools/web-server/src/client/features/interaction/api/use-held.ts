@@ -24,17 +24,16 @@ export function useHeldByMe(): PendingRequest[] {
 /** Returns the requests that this person is not answering already. */
 export function useNotHeldByMe(): PendingRequest[] {
   const { name } = useMe();
-  const { data = NONE } = useQuery({
-    ...boardQuery,
-    select: ({ pending }) => {
-      const left = pending.filter((request) => !isHeldBy(request, name));
-      return left.length === pending.length ? pending : left;
-    },
-  });
-  return data;
+  return (
+    useQuery({
+      ...boardQuery,
+      select: ({ pending }) => {
+        const left = pending.filter((request) => !isHeldBy(request, name));
+        return left.length === pending.length ? pending : left;
+      },
+    }).data ?? []
+  );
 }
-
-const NONE: PendingRequest[] = [];
 
 /** Shows an answer as held back, or as taken back, before its event arrives. */
 export function setHeld(cache: QueryClient, request: PendingRequest, held: (me: Me) => HeldAnswer | null): void {
