@@ -56,6 +56,8 @@ const stepFields = {
   usage: Usage.optional(),
   gate: z.string().optional(),
   delayMs: z.number().nonnegative().optional(),
+  /** Headers of the HTTP reply, whether it succeeds or fails; for instance those that tell an account's usage limits. */
+  headers: z.record(z.string(), z.string()).optional(),
   chunkChars: z.int().positive().optional(),
   chunkBytes: z.int().positive().optional(),
   chunkDelayMs: z.number().nonnegative().optional(),
