@@ -80,6 +80,7 @@ const when: Readonly<Record<Exclude<EventType, `${RequestKind}-requested`>, stri
   'queue-updated': 'The queue changed in any way: all waiting messages, as they are now',
   'mode-changed': 'The permission mode of a session changed',
   'transcript-appended': 'There are new entries: the transcript can be read up to `index`',
+  'limits-updated': 'The usage limits of the account were reported anew, or what happens at one was changed',
   'later-updated': 'A person set a request aside, or it calls this person again (`later` is null)',
   'person-updated': 'A person changed a setting of their own',
   'login-created': 'A browser has logged in through a link',

@@ -13,6 +13,7 @@ import { type BoardParts, type BoardView, boardView, foldBoard } from './board.t
 import { CLAUDE_UNCHECKED } from './claude-state.ts';
 import { type BoardEvent, type EventType, eventData, type NewEvent } from './events.ts';
 import { StageId } from './ids.ts';
+import { NO_LIMITS } from './limits.ts';
 import { SANDBOX_UNTRIED } from './sandbox.ts';
 
 const empty: BoardView = {
@@ -21,6 +22,7 @@ const empty: BoardView = {
   stages: [],
   pending: [],
   unsettled: [],
+  limits: NO_LIMITS,
   warnings: [],
   paused: null,
   startHolds: [],
@@ -195,7 +197,9 @@ function describe(events: readonly NewEvent[]): BoardParts {
   const stages = new Map<string, BoardParts['stages'][number]>();
   const pending = new Map<string, BoardParts['pending'][number]>();
   const unsettled = new Map<string, BoardParts['unsettled'][number]>();
+  let limits = NO_LIMITS;
   for (const { type, data } of events) {
+    if (type === 'limits-updated') limits = data;
     if (type === 'project-updated') projects.set(data.projectId, data.project);
     if (type === 'project-removed') projects.delete(data.projectId);
     if (type === 'stage-created' || type === 'stage-updated') {
@@ -228,6 +232,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
     projects: [...projects.values()],
     stages: [...stages.values()],
     pending: [...pending.values()],
+    limits,
     warnings: [],
     paused: null,
     startHolds: [],

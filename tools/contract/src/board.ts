@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CLAUDE_UNCHECKED, ClaudeState } from './claude-state.ts';
 import { column } from './column.ts';
 import { type BoardEvent, type EventData, isRequestEvent } from './events.ts';
+import { LimitsView, NO_LIMITS } from './limits.ts';
 import { Me, NOBODY } from './people.ts';
 import { Project } from './projects.ts';
 import { Decision, type HeldAnswer, isUnsettled, PendingRequest } from './requests.ts';
@@ -24,6 +25,8 @@ export const BoardView = z.object({
   paused: z.string().nullable().default(null),
   /** What keeps stages from starting automatically at the moment. */
   startHolds: z.array(StartHold).default([]),
+  /** The usage limits of the account, and what happens at one. */
+  limits: LimitsView.default(NO_LIMITS),
   /** Whether this machine can run Claude's commands in a sandbox. */
   sandbox: SandboxSupport.default(SANDBOX_UNTRIED),
   /** What is kept for the person who asked for the board. */
@@ -50,6 +53,7 @@ export interface BoardParts {
   stages: (Stage & { session: SessionSummary | null })[];
   pending: PendingRequest[];
   unsettled: Decision[];
+  limits: LimitsView;
   warnings: string[];
   paused: string | null;
   startHolds: StartHold[];
@@ -146,6 +150,8 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
     }
     case 'answer-held':
       return { ...parts, pending: withHeld(parts.pending, event.data) };
+    case 'limits-updated':
+      return { ...parts, limits: event.data };
     case 'decision-updated':
       return { ...parts, unsettled: withDecision(parts.unsettled, event.data) };
     case 'call-denied':

@@ -11,6 +11,7 @@ import { GitSettingsBody } from './git-settings.ts';
 import { goingBackCommands } from './going-back-commands.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { ImportBody, ImportReply } from './imports.ts';
+import { limitCommands } from './limit-commands.ts';
 import { loginCommands } from './login-commands.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
@@ -159,6 +160,7 @@ export const commands = {
   /** Takes the last completion back. A merge only while its branch still stands at it, it was not pushed, and the main checkout is clean. */
   undo_completion: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
   ...pullRequestCommands,
+  ...limitCommands,
 
   /** Returns what Claude Code offers: to a stage, to a new stage of a project, or in general. */
   get_capabilities: { time: 'read', input: CapabilitiesQuery, reply: CapabilitiesReply },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Draft } from './drafts.ts';
 import { requestEvents } from './generated/request-events.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
+import { LimitsView } from './limits.ts';
 import { Login } from './logins.ts';
 import { QueuedMessage } from './messages.ts';
 import { Later, Presentation } from './people.ts';
@@ -61,6 +62,8 @@ export const eventData = {
   }),
   /** A person changed a setting of their own. */
   'person-updated': z.object({ person: z.string(), presentation: Presentation }),
+  /** The usage limits of the account were reported anew, or what happens at one was changed. */
+  'limits-updated': LimitsView,
   /** A browser logged in through a link. */
   'login-created': Login,
   /** A login was revoked or logged out: its requests are refused from now on. */
@@ -115,6 +118,7 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('transcript-appended'),
   eventSchema('later-updated'),
   eventSchema('person-updated'),
+  eventSchema('limits-updated'),
   eventSchema('login-created'),
   eventSchema('login-ended'),
 ]);

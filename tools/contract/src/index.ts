@@ -20,6 +20,7 @@ export * from './http.ts';
 export * from './ids.ts';
 export * from './imports.ts';
 export * from './issues.ts';
+export * from './limits.ts';
 export * from './logins.ts';
 export * from './loop-delay.ts';
 export * from './merges.ts';

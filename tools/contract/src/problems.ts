@@ -45,6 +45,8 @@ export const problems = {
   answer_held: 409,
   wrong_kind: 409,
   nothing_to_settle: 409,
+  not_at_limit: 409,
+  reset_unknown: 409,
   already_settled: 409,
   already_running: 409,
   already_done: 409,

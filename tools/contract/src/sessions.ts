@@ -4,6 +4,7 @@ import { OpenDenial } from './denials.ts';
 import { ChangeCounts } from './diff.ts';
 import { GoneBack } from './going-back.ts';
 import { LaunchId, StageId } from './ids.ts';
+import { LimitWait } from './limits.ts';
 import { ISOLATION_UNKNOWN, Isolation } from './sandbox.ts';
 import { StageReview } from './side-runs.ts';
 
@@ -41,11 +42,11 @@ export const TurnOutcome = z.object({
   /** An explanation for people; null if there is none. */
   message: z.string().nullable(),
   /**
-   * A cause with a remedy of its own; null for any other. `not-logged-in`: Claude Code has no login on this machine. The others kept
-   * Claude from being started: the set-up of the worktree, a fetch before it, or `callboard.yaml`.
+   * A cause with a remedy of its own; null for any other. `not-logged-in`: Claude Code has no login on this machine. `usage-limit`:
+   * a usage limit of the account is reached. The others kept Claude from being started: the set-up of the worktree, a fetch before it, or `callboard.yaml`.
    */
   code: z
-    .enum(['not-logged-in', 'setup-failed', 'fetch-failed', 'settings-invalid', 'settings-not-agreed'])
+    .enum(['not-logged-in', 'usage-limit', 'setup-failed', 'fetch-failed', 'settings-invalid', 'settings-not-agreed'])
     .nullable()
     .default(null),
 });
@@ -261,6 +262,8 @@ export const SessionSummary = z.object({
   alarm: SessionAlarm.nullable().default(null),
   /** Null unless a person continues the conversation in a terminal. */
   terminal: SessionTerminal.nullable().default(null),
+  /** Set if the last turn failed at a usage limit, until the stage goes on. */
+  limitWait: LimitWait.nullable().default(null),
   /** Null if the newest launch left nothing out, or there was nothing to agree to. */
   leftOut: LeftOut.nullable().default(null),
   isolation: Isolation.default(ISOLATION_UNKNOWN),

@@ -129,6 +129,8 @@ export const Stage = z.object({
   pipeline: z.array(Phase).default([]),
   /** What Callboard does by itself after the last gate; null: as the project says. */
   finish: FinishWay.nullable().default(null),
+  /** Whether it goes on by itself when a usage limit that stopped it resets; null: as the board says. */
+  goesOnAtReset: z.boolean().nullable().default(null),
   /** The absolute path of the file it was imported from; null if it was created here. */
   source: z.string().nullable().default(null),
   /** A sign of that file as it was last taken over; null: an older Callboard imported it. */
@@ -197,6 +199,7 @@ export const NewStage = z.strictObject({
   pipeline: ChosenPipeline.optional(),
   /** Left out with the name of a pipeline: as that says. Null: as the project says. */
   finish: FinishWay.nullable().optional(),
+  goesOnAtReset: z.boolean().nullable().optional(),
 });
 export type NewStage = z.infer<typeof NewStage>;
 

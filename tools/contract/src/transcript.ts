@@ -31,6 +31,7 @@ export const NoticeCode = z.enum([
   'conversation-cleared',
   'conversation-lost',
   'denial-acknowledged',
+  'limit-reset',
   'forked',
   'gone-back',
   'going-back-failed',

@@ -147,6 +147,13 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   'message-queued': sampleMessage,
   'message-sent': { stageId, messageId, text: 'Go on' },
   'queue-updated': { stageId, queue: [sampleMessage], held: false },
+  'limits-updated': {
+    limits: {
+      ...{ status: 'near', window: 'five_hour', resetsAt: AT, isUsingOverage: false, at: AT },
+      windows: [{ name: 'five_hour', utilization: 0.93, status: 'near', resetsAt: AT }],
+    },
+    settings: { goesOnAtReset: true, holdStartsAt: 0.9 },
+  },
   'later-updated': { stageId, requestId, person: 'Ada', later: { until: AT } },
   'person-updated': { person: 'Ada', presentation: 'panel' },
   'worktree-command-updated': {

@@ -42,6 +42,7 @@ import { type Edges, nodeEdges } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
 import type { Logger } from './lib/logger.ts';
 import { useSpawner } from './lib/processes/processes.ts';
+import { createLimits } from './limits/limits.ts';
 import { createDrafts } from './messages/drafts.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
 import { createReceipts } from './receipts/receipts.ts';
@@ -139,7 +140,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     deltas.listen(gateway.onTextDelta);
     nows.listen(gateway.onSessionNow);
     await storage.lock.setPort(gateway.port);
-    const automated = { ...storage, ...repositories, ...running, ...programs, imports: services.imports, startHolds };
+    const { imports, usageLimits } = services;
+    const automated = { ...storage, ...repositories, ...running, ...programs, imports, usageLimits, startHolds };
     const { scheduler, endAllIdle } = await startAutomation(context, automated);
     reactToChanges(context, { machine, store, sessions: running.sessions, scheduler, gateway });
     return {
@@ -248,6 +250,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, edges, worktrees, messages }),
     viewed: createViewed({ store }),
+    usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
     controls: createSessionControls({ store, ask: sessions.ask }),
     leftovers: createLeftoverProcesses({ store, graceMs: graces.signalMs }),
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),

@@ -19,6 +19,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   take_back_answer: { method: 'DELETE', path: '/api/pending/:requestId/answer' },
   set_later: { method: 'PUT', path: '/api/pending/:requestId/later' },
   update_me: { method: 'PATCH', path: '/api/me' },
+  get_limits: { method: 'GET', path: '/api/limits' },
+  update_limits: { method: 'PATCH', path: '/api/limits' },
   get_decisions: { method: 'GET', path: '/api/decisions' },
   search: { method: 'GET', path: '/api/search' },
 
@@ -125,6 +127,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   dismiss_decision: { method: 'POST', path: '/api/sessions/:stageId/decisions/:requestId/dismiss' },
   retry_decision: { method: 'POST', path: '/api/sessions/:stageId/decisions/:requestId/retry' },
   interrupt: { method: 'POST', path: '/api/sessions/:stageId/interrupt' },
+  go_on: { method: 'POST', path: '/api/sessions/:stageId/go-on' },
   acknowledge_denial: { method: 'POST', path: '/api/sessions/:stageId/denial/acknowledge' },
   acknowledge_alarm: { method: 'POST', path: '/api/sessions/:stageId/alarm/acknowledge' },
   get_leftovers: { method: 'GET', path: '/api/sessions/:stageId/processes' },

@@ -3,6 +3,8 @@ import type {
   Capabilities,
   Denial,
   LeavesSandbox,
+  LimitWait,
+  LimitWindow,
   NewTranscriptEntry,
   PermissionUpdate,
   RanBy,
@@ -11,6 +13,7 @@ import type {
   SessionSummary,
   TokenUsage,
   ToolInput,
+  UsageLimits,
 } from '@callboard/contract';
 import type { TodoNews } from './todos.ts';
 
@@ -84,6 +87,8 @@ export type AgentEvent =
   | { type: 'withdrawn'; requestId: string }
   /** The conversation's cost so far, as counted by the process, reported outside of the end of a turn. */
   | { type: 'cost-count'; costUsd: number }
+  /** The account's usage limits, as far as reported. `overall`: null if the report tells of windows alone. */
+  | { type: 'usage-limits'; overall: LimitOverall | null; windows: LimitWindow[] }
   /** A control response: the reply to one of our requests, or the echo of the answer that took effect. */
   | { type: 'response'; requestId: string; ok: boolean; response: Record<string, unknown> }
   /**
@@ -149,12 +154,20 @@ export interface Ask {
   fileExists?: boolean;
 }
 
+/** Whether the account's limits let the agent go on. */
+export type LimitOverall = Pick<UsageLimits, 'status' | 'window' | 'resetsAt' | 'isUsingOverage'>;
+
+/** The usage limit at which a call was refused. */
+export type LimitRefusal = Pick<LimitWait, 'window' | 'resetsAt'>;
+
 export interface TurnEnd {
   outcome: 'succeeded' | 'failed' | 'interrupted';
   /** For a person to read; null when there is nothing to add. */
   message: string | null;
   /** A cause that people mend outside of the session. */
-  code?: 'not-logged-in';
+  code?: 'not-logged-in' | 'usage-limit';
+  /** With `usage-limit`: which one, if the process tells. */
+  limit?: LimitRefusal;
   durationMs: number | null;
   /** The cost of the conversation so far, as counted by the process; not the cost of this turn. */
   costUsd: number | null;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { TurnEnd } from '../agent/agent-event.ts';
+import { refusalOf } from './translate-limits.ts';
 import type { ResultMessage } from './wire/messages.ts';
 
 /**
@@ -18,7 +19,17 @@ export function translateResult(result: z.infer<typeof ResultMessage>): TurnEnd 
   if (aborted) return { outcome: 'interrupted', message: null, ...figures };
   if (!isError(result)) return { outcome: 'succeeded', message: null, ...figures };
   if (isLoggedOut(result)) return { outcome: 'failed', message: LOG_IN, code: 'not-logged-in', ...figures };
-  return { outcome: 'failed', message: failureText(result), ...figures };
+  const limit = usageLimit(result);
+  return { outcome: 'failed', message: failureText(result), ...limit, ...figures };
+}
+
+/** Whether the turn failed because a usage limit of the account is reached, and which one, if it tells. */
+function usageLimit({ api_error, api_error_params }: z.infer<typeof ResultMessage>): Pick<TurnEnd, 'code' | 'limit'> {
+  if (api_error !== 'usage_limit_reached') return {};
+  return {
+    code: 'usage-limit',
+    ...(api_error_params !== undefined && { limit: refusalOf(api_error_params.rate_limit_info) }),
+  };
 }
 
 const LOG_IN = 'Claude is not logged in on this machine.';

@@ -3,6 +3,7 @@ import type { AgentBlock, AgentEvent } from '../agent/agent-event.ts';
 import { allowance } from './allowance.ts';
 import { sandboxFailure } from './sandbox/sandbox-failure.ts';
 import { deniedIn, isTold } from './translate-denial.ts';
+import { limitsInReply, limitsReported } from './translate-limits.ts';
 import { offered } from './translate-offer.ts';
 import { initialized, translateRequest } from './translate-request.ts';
 import { translateResult } from './translate-result.ts';
@@ -26,6 +27,7 @@ export function translate(frame: Frame): AgentEvent[] {
         ...initialized(frame.response),
         ...offered(frame.response),
         ...costCount(frame.response),
+        ...limitsInReply(frame.response),
         { type: 'response', requestId: frame.requestId, ok: frame.ok, response: frame.response },
       ];
     case 'garbage':
@@ -94,9 +96,10 @@ function translateMessage(type: string, message: Record<string, unknown>): Agent
       return known(wire.Lifecycle, message, translateLifecycle);
     case 'system':
       return translateSystem(message) ?? [shownRaw(message)];
+    case 'rate_limit_event':
+      return known(wire.RateLimitEvent, message, ({ rate_limit_info }) => [limitsReported(rate_limit_info)]);
     case 'tool_progress': // a heartbeat of a long tool call
     case 'keep_alive':
-    case 'rate_limit_event':
     case 'auth_status':
       return [];
     case 'conversation_reset': // followed by a system/init with the new id

@@ -1,6 +1,9 @@
 import { homedir } from 'node:os';
 import { isClaudeAway } from '@callboard/contract';
 import type { LoginWatch } from '../doctor/login-watch.ts';
+import type { Limits } from '../limits/limits.ts';
+import { startWaitClock } from '../limits/wait-clock.ts';
+import { createLimitGate } from '../scheduler/limit-gate.ts';
 import { createMemoryGate } from '../scheduler/memory-gate.ts';
 import { startScheduler } from '../scheduler/scheduler.ts';
 import type { StartHolds } from '../scheduler/start-gates.ts';
@@ -16,17 +19,23 @@ import type { StartContext } from './start-context.ts';
 
 type AutomationParts = Storage &
   Repositories &
-  RunningSessions & { login: LoginWatch; imports: StageImports; startHolds: StartHolds };
+  RunningSessions & { login: LoginWatch; imports: StageImports; usageLimits: Limits; startHolds: StartHolds };
 
 /** The work that Callboard does unasked. */
 export async function startAutomation({ config, log, edges, limits, life }: StartContext, parts: AutomationParts) {
   const { store, disk, worktrees, sessions, lowPriorityWork, login, onDiff } = parts;
+  const waits = await startWaitClock({
+    ...{ store, edges, lookMs: limits.limitLookMs },
+    onDue: () => scheduler.nudge(),
+  });
+  life.onStop('waits for usage limits', waits.stop);
   const scheduler = startScheduler({
     ...{ store, log, maxParallel: config.maxParallel },
     mayStart: () => disk.diskPauseReason() === null && !isClaudeAway(login.state()),
-    gates: [createMemoryGate({ store, edges })],
+    gates: [createLimitGate({ store, edges }), createMemoryGate({ store, edges })],
     holds: parts.startHolds,
     start: (id) => sessions.start(id, null),
+    waits: { isDue: waits.isDue, goOn: parts.usageLimits.goOn },
   });
   life.onStop('scheduler', scheduler.stop);
   life.onStop('change counts', await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff }));

@@ -38,6 +38,8 @@ export interface TimeLimits {
   againMs: number;
   /** How often is checked, while Claude Code is missing or not logged in, whether that has been mended. */
   loginLookMs: number;
+  /** How often the time of day is read while stages wait for a usage limit. */
+  limitLookMs: number;
   /** How long after a code host was asked about a pull request it is usually asked again. */
   pullRequestMs: number;
   /** How long after a start an untested `claude` is tested, in the background. */
@@ -57,6 +59,7 @@ export const TIME_LIMITS: TimeLimits = {
   searchLagMs: 500,
   againMs: 5_000,
   loginLookMs: 2_000,
+  limitLookMs: 15_000,
   pullRequestMs: 60_000,
   trialDelayMs: 5_000,
 };

@@ -25,6 +25,7 @@ import { addEntry, addNotice, type SessionChange } from './session-change.ts';
 import { closeStaleNetwork } from './stale-network.ts';
 import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
 import { loseUnconfirmed, settleByResult } from './unconfirmed-answers.ts';
+import { limitWaitAfter, takeLimits } from './usage-limits.ts';
 
 type Events = { [E in LastingEvent as E['type']]: E };
 type EventType = keyof Events;
@@ -54,6 +55,7 @@ const HANDLERS: Handlers = {
   withdrawn: (context, { requestId }) => withdrawn(context, requestId),
   response,
   initialized,
+  'usage-limits': takeLimits,
   'cost-count': ({ change }, { costUsd }) => setFields(change, { costCounted: costUsd }),
   offered: ({ tx, change }, { capabilities }) => tx.capabilities.save(change.record.stageId, tx.now, capabilities),
   'turn-ended': (context, { end }) => turnEnded(context, end),
@@ -96,6 +98,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   const { record } = change;
   // A subagent goes on after the turn, and its requests may stay open.
   if (!agentsWork(record)) await loseUnconfirmed(tx, launchId);
+  const waiting = await limitWaitAfter(context, end);
   const { durationMs, tokens } = end;
   const costUsd = costOfTurn(record, end);
   const blocked = end.outcome === 'succeeded' ? record.promptBlocked : null;
@@ -108,7 +111,8 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     turnRunning: await hasUnreadMessages(tx, launchId),
     turnBegun: false,
     turnMessages: [],
-    lastTurnMessages: outcome === 'succeeded' ? record.turnMessages : [],
+    // Of a turn that a limit refused as well: it is to go on, so Claude must know what it was about.
+    lastTurnMessages: outcome === 'succeeded' || end.code === 'usage-limit' ? record.turnMessages : [],
     promptBlocked: null,
     lastTurn: { outcome, message, at: tx.now, code: (outcome === 'failed' ? end.code : undefined) ?? null },
     openDenial: outcome === 'succeeded' ? (record.lastCall?.denial ?? null) : null,
@@ -121,6 +125,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     heldSinceAlarm: false,
     turnToFollow: outcome === 'succeeded',
     blocks: {},
+    ...waiting,
   };
   addEntry(change, tx.now, { kind: 'turn-end', parentToolUseId: null, outcome, message, durationMs, costUsd });
   await closeStaleNetwork(context, true);

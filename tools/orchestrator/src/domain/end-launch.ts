@@ -48,12 +48,15 @@ export async function endLaunch(
     for (const row of await tx.outbox.listOf(launchId, ['accepted', 'written'])) await settleRow(ending, row);
     const turnMessages = lacking.filter((row) => !givenUp.includes(row)).map(({ id }) => id);
     const forgotten = end.kind === 'died' ? await notInConversation(ending, change.record.lastTurnMessages) : [];
-    change.record = { ...change.record, turnMessages, lastTurnMessages: [], joinedMessages: [] };
+    // A turn that a usage limit refused goes on later: the next launch is told its messages again.
+    const toRepeat = change.record.limitWait === null || found === null ? [] : forgotten.filter(isWrittenDown);
+    const repeated = [...turnMessages, ...toRepeat.map(({ id }) => id)];
+    change.record = { ...change.record, turnMessages: repeated, lastTurnMessages: [], joinedMessages: [] };
     endSession(ending);
     if (found === null) return; // the conversation could not be read
     const unknown = givenUp.filter(isWrittenDown);
     if (unknown.length > 0) addUnknown(ending, unknown);
-    if (forgotten.some(isWrittenDown)) addForgotten(ending);
+    if (toRepeat.length === 0 && forgotten.some(isWrittenDown)) addForgotten(ending);
   });
 }
 

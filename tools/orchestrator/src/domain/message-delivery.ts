@@ -4,6 +4,7 @@ import type { Tx } from '../store/store.ts';
 import { closeDenial } from './denials.ts';
 import { endUndo } from './going-back.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
+import { endLimitWait } from './usage-limits.ts';
 
 /** Returns a row of the queue as everyone sees it. */
 export const queuedMessage = (row: MessageRow): QueuedMessage => ({
@@ -56,6 +57,7 @@ export async function deliver(tx: Tx, change: SessionChange, row: MessageRow): P
     });
   }
   endUndo(change);
+  endLimitWait(change);
   const { check } = change.record;
   // Whoever writes to Claude has looked at what failed: it gets all its attempts again.
   const seen = row.actor === null || check === null ? check : { ...check, failures: 0 };

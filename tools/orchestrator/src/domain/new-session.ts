@@ -38,6 +38,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     openDenial: null,
     alarm: null,
     terminal: null,
+    ...{ limitWait: null, refusedBy: null, limitTries: 0 },
     seenAlarms: [],
     cliVersion: null,
     cliGaps: [],

@@ -1,6 +1,7 @@
 import { type BoardParts, boardCommands } from './commands/board-commands.ts';
 import type { CommandHandlers } from './commands/command-handler.ts';
 import { type GoingBackParts, goingBackCommands } from './commands/going-back-commands.ts';
+import { type LimitParts, limitCommands } from './commands/limit-commands.ts';
 import { loginCommands } from './commands/login-commands.ts';
 import { type MessageParts, messageCommands } from './commands/message-commands.ts';
 import { type MoveInParts, moveInCommands } from './commands/move-in-commands.ts';
@@ -23,6 +24,7 @@ export type HandlerParts = BoardParts &
   MoveInParts &
   ReviewParts &
   GoingBackParts &
+  LimitParts &
   Parameters<typeof loginCommands>[0];
 
 /** Returns the handlers of all commands; each group has its own file. */
@@ -38,5 +40,6 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...reviewCommands(parts),
   ...moveInCommands(parts),
   ...goingBackCommands(parts),
+  ...limitCommands(parts),
   ...loginCommands(parts),
 });

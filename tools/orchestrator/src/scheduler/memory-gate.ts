@@ -29,8 +29,9 @@ export const createMemoryGate =
 export function memoryGate(available: number, sizes: readonly number[]): StageGate {
   const mean = sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
   const needed = Math.max(USUAL_BYTES, mean);
-  return (_stage, starting) =>
-    available - starting * needed >= needed + KEPT_BYTES
+  // The process of a stage that goes on may still be there.
+  return ({ session }, starting) =>
+    session?.launchId != null || available - starting * needed >= needed + KEPT_BYTES
       ? null
       : { code: 'memory', reason: 'Waits for memory', until: null };
 }

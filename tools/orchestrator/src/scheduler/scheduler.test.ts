@@ -6,6 +6,7 @@ import { memoryGate } from './memory-gate.ts';
 import { startScheduler } from './scheduler.ts';
 import { createStartHolds, planStarts, type StageGate } from './start-gates.ts';
 
+const NO_WAITS = { isDue: () => false, goOn: async () => undefined };
 const AT = '2026-01-02T03:04:05.000Z';
 
 interface Given {
@@ -115,7 +116,7 @@ describe('start gates', () => {
     holds.onChange(told);
     const started: string[] = [];
     const scheduler = startScheduler({
-      ...{ store: given.store, log: silent, maxParallel: 1, mayStart: () => true, holds },
+      ...{ store: given.store, log: silent, maxParallel: 1, mayStart: () => true, waits: NO_WAITS, holds },
       gates: [() => memoryGate(machine.available, [])],
       start: async (stageId) => void started.push(stageId),
     });
@@ -141,7 +142,15 @@ it('reads the board when a session stops working, not at its other steps or when
   const { store } = session;
   const board = vi.spyOn(store, 'board');
   const scheduler = startScheduler({
-    ...{ store, log: silent, maxParallel: 1, mayStart: () => true, gates: [], holds: createStartHolds() },
+    ...{
+      store,
+      log: silent,
+      maxParallel: 1,
+      mayStart: () => true,
+      waits: NO_WAITS,
+      gates: [],
+      holds: createStartHolds(),
+    },
     start: async () => undefined,
   });
   onTestFinished(scheduler.stop);
@@ -173,7 +182,15 @@ it('ignores free capacity while no stage is ready, and uses it when one may be r
   const board = vi.spyOn(store, 'board');
   const started: string[] = [];
   const scheduler = startScheduler({
-    ...{ store, log: silent, maxParallel: 1, mayStart: () => true, gates: [], holds: createStartHolds() },
+    ...{
+      store,
+      log: silent,
+      maxParallel: 1,
+      mayStart: () => true,
+      waits: NO_WAITS,
+      gates: [],
+      holds: createStartHolds(),
+    },
     start: async (stageId) => void started.push(stageId),
   });
   onTestFinished(scheduler.stop);

@@ -1,4 +1,4 @@
-import { boardView, isWorking, type StageId } from '@callboard/contract';
+import { boardView, isWorking, type StageId, type StageView } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
@@ -17,6 +17,11 @@ export interface SchedulerParts {
   holds: Pick<StartHolds, 'set'>;
   /** Resolves when the stage's process is up. A start that fails is recorded in its session. */
   start: (stageId: StageId) => Promise<void>;
+  /** Stages that wait for a usage limit. Call `nudge` when one is due. */
+  waits: {
+    isDue: (stage: StageView) => boolean;
+    goOn: (stageId: StageId) => Promise<void>;
+  };
 }
 
 /** Starts stages that start automatically. Events are only hints: each pass reads the store. */
@@ -37,7 +42,7 @@ const MEMORY_LOOK_MS = 5_000;
 const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed']);
 
 export function startScheduler(parts: SchedulerParts): Scheduler {
-  const { store, log, maxParallel, mayStart, gates, holds, start } = parts;
+  const { store, log, maxParallel, mayStart, gates, holds, start, waits } = parts;
   /** Whether a stage was ready in the last pass. If none was, room alone starts nothing: an event that makes one ready is a hint too. */
   let isAnyReady = true;
 
@@ -52,18 +57,21 @@ export function startScheduler(parts: SchedulerParts): Scheduler {
     lookAgain(INTERVAL_MS); // first, in case this pass fails
     if (!mayStart()) return holds.set([]); // the board says why
     const { stages } = boardView(await store.board());
-    isAnyReady = stages.some(isReady);
-    const plan = planStarts(stages, maxParallel, await Promise.all(gates.map((gate) => gate())));
+    isAnyReady = stages.some((stage) => isReady(stage) || waits.isDue(stage));
+    const plan = planStarts(stages, maxParallel, await Promise.all(gates.map((gate) => gate())), waits.isDue);
     holds.set(plan.holds);
     const waitsForMemory = plan.holds.some(({ code }) => code === 'memory');
     if (waitsForMemory) lookAgain(MEMORY_LOOK_MS);
     // Together: `start` marks its stage as starting at once, so the next pass does not pick it again.
-    await Promise.all(plan.start.map(startOne));
+    await Promise.all([
+      ...plan.goOn.map((id) => startOne(id, waits.goOn)),
+      ...plan.start.map((id) => startOne(id, start)),
+    ]);
   }
 
-  async function startOne(stageId: StageId): Promise<void> {
+  async function startOne(stageId: StageId, begin: SchedulerParts['start']): Promise<void> {
     try {
-      await start(stageId);
+      await begin(stageId);
     } catch (error) {
       // A person was quicker, or the start failed, which its card shows.
       if (error instanceof Rejection) log.info({ stageId, code: error.code }, 'stage not started');

@@ -16,27 +16,40 @@ export type StartGate = () => StageGate | Promise<StageGate>;
 /** What one pass of the scheduler does. */
 export interface StartPlan {
   start: StageId[];
+  /** Stages whose wait for a usage limit is over; they have room before others. */
+  goOn: StageId[];
   holds: StartHold[];
 }
 
 /**
  * Returns the stages to start now, within the limit and past all gates: the most urgent first, the older first among equals. The first
  * gate that refuses a stage names the reason; the stage takes no room from others. Sessions that are idle or wait for a person do not
- * count against the limit.
+ * count against the limit. Stages that waited for a usage limit go on first, the longest-waiting before others.
  */
-export function planStarts(stages: readonly StageView[], maxParallel: number, gates: readonly StageGate[]): StartPlan {
+export function planStarts(
+  stages: readonly StageView[],
+  maxParallel: number,
+  gates: readonly StageGate[],
+  isDue: (stage: StageView) => boolean = () => false,
+): StartPlan {
   const sessions = stages.flatMap(({ session }) => session ?? []);
   const beingStarted = sessions.filter(({ state }) => state === 'starting').length;
   const room = maxParallel - sessions.filter(({ state }) => isWorking(state)).length;
-  const plan: StartPlan = { start: [], holds: [] };
+  const plan: StartPlan = { start: [], goOn: [], holds: [] };
   const ready = stages.filter(isReady).toSorted((a, b) => a.priority - b.priority);
-  for (const stage of ready) {
-    const refusal = firstRefusal(gates, stage, beingStarted + plan.start.length);
+  for (const stage of [...stages.filter(isDue).toSorted(byReset), ...ready]) {
+    const begun = plan.start.length + plan.goOn.length;
+    const refusal = firstRefusal(gates, stage, beingStarted + begun);
     if (refusal !== null) addHold(plan.holds, refusal, stage.id);
-    else if (plan.start.length < room) plan.start.push(stage.id);
+    else if (begun < room) (stage.session === null ? plan.start : plan.goOn).push(stage.id);
   }
   return plan;
 }
+
+const byReset = (a: StageView, b: StageView): number => {
+  const [at = '', other = ''] = [a, b].map(({ session }) => session?.limitWait?.goesOnAt ?? '');
+  return at.localeCompare(other, 'en');
+};
 
 /** Whether a stage starts automatically once there is room. */
 export const isReady = ({ column, autoStart }: StageView): boolean => column === 'ready' && autoStart;

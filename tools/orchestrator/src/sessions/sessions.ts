@@ -45,6 +45,8 @@ export interface Sessions extends ProcessRequests {
    * session shows the outcome. False: the disk is nearly full, so the message waits for `resumeDeferredWork`.
    */
   resumeWith(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
+  /** As `Launcher.repeatIn`. */
+  repeatIn(tx: Tx, stageId: StageId): Promise<void>;
   /** As `Launcher.beginAgain`. Used after a restart. */
   beginAgain(launch: LaunchRecord): Promise<void>;
   /** Continues every session when the disk has room or the store can write again. Does not reject if one session fails. */
@@ -115,6 +117,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     ...createRecovery(parts, registry, stopping.signal),
     start: launcher.start,
     resumeWith: launcher.launchIn,
+    repeatIn: launcher.repeatIn,
     beginAgain: launcher.beginAgain,
     resumeDeferredWork: () => resumeDeferredWork({ store, log, outboxBell, resumeWith: launcher.launchIn }),
     advance: (stageId, actor) => store.transact((tx) => advance(tx, parts, launcher, { stageId, actor })),

@@ -253,6 +253,7 @@ async function save(
       attachments: [],
       held: false,
       sandbox: null,
+      goesOnAtReset: null,
       issue: null,
       adopted: null,
       origin: null,

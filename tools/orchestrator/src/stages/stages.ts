@@ -10,6 +10,7 @@ import {
 } from '@callboard/contract';
 import { planAttachments, storeAttachments } from '../domain/attachments.ts';
 import { requireNotGoingBack } from '../domain/going-back.ts';
+import { replanWait } from '../domain/limit-waits.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { requireNotInTerminal } from '../domain/terminal.ts';
@@ -110,7 +111,9 @@ export function createStages({ store, worktrees, settingsOf, pipelinesFor }: Sta
         if (chosen.pipeline !== undefined) requireBegunKept(stage, session, chosen.pipeline);
         const dependsOn = [...new Set(patch.dependsOn ?? stage.dependsOn)];
         const attachments = await changeAttachments(tx, stage, { files, more });
-        return save(tx, { ...stage, ...changes, attachments, dependsOn, updatedAt: tx.now });
+        const saved = await save(tx, { ...stage, ...changes, attachments, dependsOn, updatedAt: tx.now });
+        if (saved.goesOnAtReset !== stage.goesOnAtReset) await replanWait(tx, saved);
+        return saved;
       });
     },
 
@@ -199,6 +202,7 @@ const newStage = (wanted: NewStage, id: StageId, now: string, chosen: ChosenPipe
   held: wanted.held ?? false,
   pipeline: chosen.pipeline ?? [],
   finish: chosen.finish ?? null,
+  goesOnAtReset: wanted.goesOnAtReset ?? null,
   source: null,
   sourceSign: null,
   issue: null,

@@ -4,6 +4,7 @@ import {
   BackgroundTask,
   CheckRun,
   type LaunchId,
+  LimitWait,
   type MessageId,
   OpenDenial,
   type PageKey,
@@ -86,6 +87,10 @@ export const SessionRecord = SessionSummary.extend({
   taskStarts: z
     .record(z.string(), BackgroundTask.pick({ toolUseId: true, command: true, startedAt: true }))
     .default({}),
+  /** The usage limit at which Claude Code last refused a call of the running turn; null: none did. */
+  refusedBy: LimitWait.pick({ window: true, resetsAt: true }).nullable().default(null),
+  /** How often in a row the stage met a limit that should have reset by then. */
+  limitTries: z.int().nonnegative().default(0),
   /** A person goes back, or undoes that: stored before anything changes, and removed with the result. */
   goingBack: GoingBack.nullable().default(null),
   /** What the newest going back can be undone with; null: there is none, or a message was sent since. */

@@ -1,5 +1,6 @@
 import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callboard/contract';
 import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-tables.ts';
+import type { LimitsTable } from './ports/limits-table.ts';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
 import type { PeopleTable } from './ports/people-table.ts';
 import type { AgreedTable, CapabilitiesTable, ProjectsTable, RulesTable } from './ports/project-tables.ts';
@@ -40,6 +41,7 @@ export interface Tables {
   readonly attachments: AttachmentsTable;
   readonly capabilities: CapabilitiesTable;
   readonly logins: LoginsTable;
+  readonly limits: LimitsTable;
   readonly people: PeopleTable;
   readonly worktreeCommands: WorktreeCommandsTable;
   readonly portRanges: PortRangesTable;

@@ -100,6 +100,8 @@ function settings(launch: LaunchArguments): object {
     ...userSettingsOnly?.preferences,
     // Otherwise the CLI's own classifier decides about Bash in plan mode, and denies everything where it cannot run.
     useAutoModeDuringPlan: false,
+    // Callboard itself goes on when a usage limit resets; twice would be once too often.
+    autoContinueAtUsageLimit: false,
     // Otherwise any process of the account can send messages to the session. Takes precedence over the user's setting (tried).
     crossSessionInbound: sessionMessages ? 'accept' : 'refuse',
     // The CLI merges them with the hosts of other settings; without a sandbox they have no effect.

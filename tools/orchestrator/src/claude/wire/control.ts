@@ -111,6 +111,21 @@ export const UsageReply = z.object({
   response: z.object({ session: z.object({ total_cost_usd: z.number() }) }),
 });
 
+const UsageWindow = z.object({
+  /** In percent. */
+  utilization: z.number().nullable(),
+  resets_at: z.iso
+    .datetime({ offset: true })
+    .transform((at) => new Date(at).toISOString())
+    .nullable()
+    .catch(null),
+});
+
+/** The reply to `get_usage` with a claude.ai login: the windows of its usage limits by name, from the schema, not seen (2.1.330). */
+export const UsageLimitsReply = z.object({
+  response: z.object({ rate_limits: z.record(text, UsageWindow.nullish().catch(undefined)) }),
+});
+
 /** The reply to `get_session_cost`: its text begins with the estimate so far, such as "Estimated cost:  $0.0601" (2.1.330). */
 export const SessionCostReply = z.object({
   response: z.object({

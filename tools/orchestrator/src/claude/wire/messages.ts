@@ -86,11 +86,38 @@ export const ToolResultBlock = z.object({
 });
 
 /** No field is required: a result that failed to parse would leave its turn running forever. */
+const UnixSeconds = z
+  .int()
+  .positive()
+  .max(253_402_300_799)
+  .transform((seconds) => new Date(seconds * 1000).toISOString());
+const limitStatus = z.enum(['allowed', 'allowed_warning', 'rejected']);
+const UnifiedWindow = z.object({
+  utilization: z.number(),
+  resetsAt: UnixSeconds,
+  status: limitStatus.optional().catch(undefined),
+});
+
+/** The usage limits of the account, with which limit decides (2.1.330). Other windows may come. */
+export const RateLimitInfo = z.object({
+  status: limitStatus,
+  resetsAt: UnixSeconds.optional().catch(undefined),
+  rateLimitType: text.optional().catch(undefined),
+  utilization: z.number().optional().catch(undefined),
+  isUsingOverage: z.boolean().catch(false),
+  unifiedWindows: z.record(text, UnifiedWindow.optional().catch(undefined)).catch({}),
+});
+
+export const RateLimitEvent = z.object({ rate_limit_info: RateLimitInfo });
+
 export const ResultMessage = z.object({
   subtype: text.catch(''),
   is_error: z.boolean().nullish().catch(null),
   result: optionalText,
   terminal_reason: text.nullish().catch(undefined),
+  /** The cause of a failed call: `usage_limit_reached`, for example; `api_error_params` tells which limit (not seen with 2.1.330). */
+  api_error: text.nullish().catch(undefined),
+  api_error_params: RateLimitEvent.optional().catch(undefined),
   /** Who began the turn: `human`, `task-notification`, missing for a command; `unclassified` for a message that imitates the CLI's own. */
   origin: z.object({ kind: text }).optional().catch(undefined),
   duration_ms: z.number().optional().catch(undefined),

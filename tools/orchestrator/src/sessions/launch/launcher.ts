@@ -8,7 +8,7 @@ import type { LaunchRecord, MessageRow } from '../../store/records.ts';
 import { isStorageFailure } from '../../store/storage-failure.ts';
 import type { Tx } from '../../store/store.ts';
 import { retryUntilStored } from '../retry-until-stored.ts';
-import { type BegunLaunch, beginLaunch } from './begin-launch.ts';
+import { type BegunLaunch, beginLaunch, type LaunchRequest } from './begin-launch.ts';
 import { type SpawnParts, spawnLaunch } from './spawn-launch.ts';
 
 /** The end reason of a launch that was begun and never spawned. Stored: `re-attach-launches.ts` counts launches by it. */
@@ -31,6 +31,8 @@ export interface Launcher {
   start(stageId: StageId, actor: string | null, options?: StartOptions): Promise<void>;
   /** Begins a launch in the caller's transaction and spawns it after the commit. False: the disk is nearly full, so the message waits. */
   launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
+  /** As `launchIn`, to repeat the messages that the conversation lacks. @throws as `beginLaunch` */
+  repeatIn(tx: Tx, stageId: StageId): Promise<void>;
   /**
    * Ends a launch that was never spawned and begins another one for the same work, in one transaction.
    * @throws Rejection `disk_low`, and then the launch has not ended
@@ -55,11 +57,16 @@ export function createLauncher(parts: LauncherParts): Launcher {
       });
       return false;
     }
-    const begun = await beginLaunch(tx, { edges, dataDir }, { stageId, actor: message.actor, message });
+    await resumeIn(tx, { stageId, actor: message.actor, message });
+    return true;
+  }
+
+  async function resumeIn(tx: Tx, request: LaunchRequest): Promise<void> {
+    const { stageId } = request;
+    const begun = await beginLaunch(tx, { edges, dataDir }, request);
     tx.afterCommit(() => {
       spawns.begin(begun).catch((error: unknown) => log.warn({ err: error, stageId }, 'resuming a session failed'));
     });
-    return true;
   }
 
   return {
@@ -89,6 +96,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
         });
       }),
     launchIn,
+    repeatIn: (tx, stageId) => resumeIn(tx, { stageId, actor: null }),
     attached: spawns.attached,
     settled: spawns.settled,
   };

@@ -207,6 +207,8 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
   },
   // Answers that are kept back for a moment.
   { id: 22, statements: [`alter table requests add column held text`] },
+  // The usage limits of the account, and what happens at one.
+  { id: 23, statements: [`create table usage_limits (name text primary key, document text not null)`] },
 ];
 
 /**

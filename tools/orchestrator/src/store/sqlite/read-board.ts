@@ -1,4 +1,11 @@
-import { type BoardParts, CLAUDE_UNCHECKED, SANDBOX_UNTRIED, type Stage, type StageId } from '@callboard/contract';
+import {
+  type BoardParts,
+  CLAUDE_UNCHECKED,
+  NO_LIMITS,
+  SANDBOX_UNTRIED,
+  type Stage,
+  type StageId,
+} from '@callboard/contract';
 import { type SessionRecord, summaryOf } from '../records.ts';
 import type { Tables } from '../store.ts';
 
@@ -11,6 +18,7 @@ export async function readBoard(all: Tables): Promise<BoardParts> {
     stages: (await all.stages.list()).map((stage) => withSession(stage, sessions.get(stage.id) ?? null)),
     pending: await all.requests.listOpen(),
     unsettled: await all.requests.listUnsettled(),
+    limits: await all.limits.view(),
     ...NO_NOTICES,
   };
 }
@@ -29,6 +37,7 @@ export async function readBoardOf(all: Tables, stageId: StageId): Promise<BoardP
     ],
     pending: await all.requests.listOpenOf(stageId),
     unsettled: await all.requests.listUnsettledOf(stageId),
+    limits: NO_LIMITS,
     ...NO_NOTICES,
   };
 }

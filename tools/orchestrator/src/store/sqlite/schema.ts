@@ -248,6 +248,13 @@ interface PortRangesColumns {
   base: number;
 }
 
+interface UsageLimitsColumns {
+  /** `reported` or `settings`. */
+  name: string;
+  /** A `UsageLimits` or `LimitSettings`, whole. */
+  document: string;
+}
+
 interface BootColumns {
   /** The machine's boot id when the store was last opened. */
   id: string;
@@ -289,6 +296,7 @@ export interface Schema extends PipelineSchema {
   counters: CountersColumns;
   worktree_commands: WorktreeCommandsColumns;
   port_ranges: PortRangesColumns;
+  usage_limits: UsageLimitsColumns;
   boot: BootColumns;
   sqlite_sequence: SequenceColumns;
 }

@@ -50,6 +50,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   answer_held:
     'Somebody is answering it: their answer is sent in a moment, unless they take it back. Only they can do that.',
   wrong_kind: 'Questions are answered, all other requests are approved or denied; this request is of the other kind.',
+  not_at_limit: 'The stage does not wait for a usage limit; it may have gone on already.',
+  reset_unknown: 'Claude Code did not say when the usage limit resets.',
   nothing_to_settle: 'The outcome of this answer is known, or there is no answer; `decision` says which.',
   already_settled: 'Somebody has settled it already; `decision` says who, and how.',
   already_running: 'The stage is already running.',

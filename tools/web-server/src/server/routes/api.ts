@@ -11,6 +11,7 @@ import { commentRelays } from './comments.ts';
 import { decisionsRoute } from './decisions.ts';
 import { eventRoutes } from './events.ts';
 import { forkRelays, rewindRelays } from './going-back.ts';
+import { goOnRelays, limitRelays } from './limits.ts';
 import { loginRelays } from './logins.ts';
 import { moveInRelays } from './move-in.ts';
 import { projectRelays } from './projects.ts';
@@ -32,11 +33,11 @@ export interface ApiRoutesOptions {
 }
 
 const relays: Record<string, Relays> = {
-  board: boardRelays,
+  board: { ...boardRelays, ...limitRelays },
   projects: { ...projectRelays, ...moveInRelays },
   stages: { ...stageRelays, ...forkRelays, ...pullRequestRelays },
   review: commentRelays,
-  sessions: { ...sessionRelays, ...rewindRelays },
+  sessions: { ...sessionRelays, ...rewindRelays, ...goOnRelays },
   queue: queueRelays,
   requests: requestRelays,
   service: loginRelays,

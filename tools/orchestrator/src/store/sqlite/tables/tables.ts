@@ -11,6 +11,7 @@ import { draftFilesTable } from './draft-files.ts';
 import { draftsTable } from './drafts.ts';
 import { eventsTable } from './events.ts';
 import { launchesTable } from './launches.ts';
+import { limitsTable } from './limits.ts';
 import { loginsTable } from './logins.ts';
 import { mergeIntentsTable } from './merge-intents.ts';
 import { outboxTable } from './outbox.ts';
@@ -133,6 +134,11 @@ export class SqliteTables implements Tables {
   get capabilities() {
     this.made.capabilities ??= capabilitiesTable(this.db);
     return this.made.capabilities;
+  }
+
+  get limits() {
+    this.made.limits ??= limitsTable(this.db);
+    return this.made.limits;
   }
 
   get logins() {

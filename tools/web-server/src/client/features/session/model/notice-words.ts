@@ -15,6 +15,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'conversation-cleared': 'Conversation cleared',
   'conversation-lost': 'Conversation lost',
   'denial-acknowledged': null,
+  'limit-reset': null,
   forked: null,
   'going-back-failed': null,
   'going-back-undone': null,

@@ -1,0 +1,74 @@
+import { CONTINUE_MESSAGE, type Stage } from '@callboard/contract';
+import { type MessageRow, textMessage } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+import { changeSession, openChange, saveChange } from './change-session.ts';
+import { deliver, makeUrgent } from './message-delivery.ts';
+import { addNotice, type SessionChange } from './session-change.ts';
+import { endLimitWait, goesOnByItself, plannedWait } from './usage-limits.ts';
+
+/** Plans the wait of a stage anew, after a change of what decides whether it goes on by itself. Does nothing for any other stage. */
+export async function replanWait(tx: Tx, stage: Stage): Promise<void> {
+  if ((await tx.sessions.find(stage.id))?.limitWait == null) return;
+  const goesOn = await goesOnByItself(tx, stage);
+  await changeSession(tx, stage.id, (change) => setGoesOn(tx, change, goesOn));
+}
+
+/** Lets a session that waits go on by itself when its limit resets, or keeps it for a person. */
+export function setGoesOn(tx: Tx, change: SessionChange, goesOn: boolean): void {
+  const { limitWait } = change.record;
+  if (limitWait === null || (limitWait.goesOnAt !== null) === goesOn) return;
+  const planned = goesOn ? plannedWait(tx, limitWait, 0) : { ...limitWait, goesOnAt: null };
+  change.record = { ...change.record, limitWait: planned, limitTries: 0 };
+}
+
+/** How a session without a process is resumed, in the caller's transaction. */
+export interface ResumeIn {
+  resumeWith: (tx: Tx, stageId: MessageRow['stageId'], message: MessageRow) => Promise<boolean>;
+  repeatIn: (tx: Tx, stageId: MessageRow['stageId']) => Promise<void>;
+}
+
+/**
+ * Lets a session that waits for a usage limit go on: tells Claude to continue, ahead of the queue. The wait ends in the same
+ * transaction, so it goes on once, whatever is killed and when. Messages that the conversation lacks are repeated instead.
+ * @param actor null: Callboard, because the limit has reset
+ */
+export async function goOnIn(tx: Tx, { resumeWith, repeatIn }: ResumeIn, change: SessionChange, actor: string | null) {
+  const { stageId, launchId, turnMessages } = change.record;
+  endLimitWait(change);
+  if (actor === null) {
+    const text = 'The usage limit has reset, so Callboard lets this stage go on.';
+    addNotice(change, tx.now, { level: 'info', code: 'limit-reset', text });
+  }
+  if (launchId === null && turnMessages.length > 0) {
+    await saveChange(tx, change);
+    return repeatIn(tx, stageId);
+  }
+  const row = await insertContinue(tx, stageId, actor);
+  change.queueChanged = true;
+  if (launchId === null) {
+    await saveChange(tx, change);
+    await resumeWith(tx, stageId, row);
+    return;
+  }
+  if (tx.diskPauseReason() === null) await deliver(tx, change, row);
+  else await makeUrgent(tx, change, row);
+  await saveChange(tx, change);
+}
+
+async function insertContinue(tx: Tx, stageId: MessageRow['stageId'], actor: string | null): Promise<MessageRow> {
+  const [first] = await tx.outbox.queueOf(stageId);
+  const position = first === undefined ? (await tx.outbox.lastPosition(stageId)) + 1 : first.position - 1;
+  const wireId = tx.newWireId();
+  const row = { id: tx.newId(), stageId, launchId: null, wireId, actor, createdAt: tx.now, position };
+  await tx.outbox.insert({ ...row, body: textMessage(CONTINUE_MESSAGE) });
+  const inserted = (await tx.outbox.queueOf(stageId)).find(({ id }) => id === row.id);
+  if (inserted === undefined) throw new Error(`the message of ${stageId} is not in its queue`);
+  return inserted;
+}
+
+/** Opens a session that waits; null if it does not (any more). @throws as `openChange` */
+export async function openWaiting(tx: Tx, stageId: MessageRow['stageId']): Promise<SessionChange | null> {
+  const change = await openChange(tx, stageId);
+  const { limitWait, state } = change.record;
+  return limitWait !== null && (state === 'idle' || state === 'ended') ? change : null;
+}

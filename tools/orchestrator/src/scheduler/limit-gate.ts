@@ -1,0 +1,33 @@
+import { type LimitsView, limitState } from '@callboard/contract';
+import type { Edges } from '../lib/edges.ts';
+import type { Store } from '../store/store.ts';
+import type { StageGate, StartGate } from './start-gates.ts';
+
+export interface LimitGateParts {
+  edges: Pick<Edges, 'now'>;
+  store: Pick<Store, 'read'>;
+}
+
+/**
+ * Holds automatic starts while a usage limit of the account is near, so that what is begun can finish, and while one is reached. A
+ * stage that waited for a reset goes on unless another limit is known to be reached.
+ */
+export const createLimitGate =
+  ({ edges, store }: LimitGateParts): StartGate =>
+  async () =>
+    limitGate(await store.read.limits.view(), edges.now().toISOString());
+
+/** The gate of one pass. */
+export function limitGate({ limits, settings }: LimitsView, now: string): StageGate {
+  const { holdStartsAt } = settings;
+  const { state, utilization, resetsAt } = limitState(limits, holdStartsAt ?? Number.POSITIVE_INFINITY, now);
+  const isNear = state === 'near' && holdStartsAt !== null;
+  if (state !== 'reached' && !isNear) return () => null;
+  const share = utilization === null ? 'near' : `at ${Math.round(utilization * 100)} %`;
+  const reason = state === 'reached' ? 'Waits for the usage limit' : `Usage limit ${share}`;
+  const hold = { code: 'usage-limit', reason, until: resetsAt } as const;
+  return ({ session }) => {
+    if (session === null) return hold;
+    return state === 'reached' && resetsAt !== null ? hold : null;
+  };
+}
