@@ -16,6 +16,8 @@ interface Facts {
   alarm?: boolean;
   denied?: boolean;
   inTerminal?: boolean;
+  /** It waits for a usage limit: by itself, or for a person. */
+  atLimit?: 'by-itself' | 'kept';
 }
 
 const DENIED = { source: 'rule', detail: 'Bash(make *)', asked: 'Bash make', at: AT };
@@ -34,6 +36,7 @@ function factsOf({
   alarm = false,
   denied = false,
   inTerminal = false,
+  atLimit,
 }: Facts): ColumnFacts {
   const turn = lastTurn === undefined ? null : { outcome: lastTurn, at: AT, message: null };
   return {
@@ -44,6 +47,10 @@ function factsOf({
         : sampleSession({
             ...{ state, lastTurn: turn, atGate: atGate ?? false },
             ...{ alarm: alarm ? ALARM : null, openDenial: denied ? DENIED : null },
+            limitWait:
+              atLimit === undefined
+                ? null
+                : { since: AT, window: null, resetsAt: AT, goesOnAt: atLimit === 'kept' ? null : AT },
             terminal: inTerminal ? { since: AT, by: 'Ada' } : null,
           }),
     pending,
@@ -109,6 +116,9 @@ const table: [string, Facts, Column][] = [
   ['an ended session after a failed turn', { state: 'ended', lastTurn: 'failed' }, 'needs-you'],
   ['an ended session that was cut off', { state: 'ended', lastTurn: 'interrupted' }, 'needs-you'],
   ['an ended session that has not had a turn', { state: 'ended' }, 'needs-you'],
+  ['a usage limit, going on by itself', { state: 'idle', lastTurn: 'failed', atLimit: 'by-itself' }, 'running'],
+  ['that without a process', { state: 'ended', lastTurn: 'failed', atLimit: 'by-itself' }, 'running'],
+  ['a usage limit that waits for a person', { state: 'idle', lastTurn: 'failed', atLimit: 'kept' }, 'needs-you'],
   ['a conversation in a terminal', { state: 'ended', lastTurn: 'succeeded', inTerminal: true }, 'running'],
   ['the same after an interrupted turn', { state: 'ended', lastTurn: 'interrupted', inTerminal: true }, 'running'],
   ['the same under alarm', { state: 'ended', alarm: true, inTerminal: true }, 'needs-you'],

@@ -280,7 +280,7 @@ it('shows a line that is no JSON raw', () => {
   expect(translate(parseFrame('Segmentation fault'))).toEqual(raw('Segmentation fault'));
 });
 
-it.each(['keep_alive', 'tool_progress', 'rate_limit_event', 'auth_status'])('returns null for %s', (type) => {
+it.each(['keep_alive', 'tool_progress', 'auth_status'])('returns null for %s', (type) => {
   expect(tell({ type, session_id: 's' })).toEqual([]);
 });
 

@@ -1,7 +1,8 @@
-import { type Column, type SessionState, StageView } from '@callboard/contract';
+import { type Column, LIMIT_DEFAULTS, LimitsView, NO_LIMITS, type SessionState, StageView } from '@callboard/contract';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { asked, busyTestSession, turnEnded } from '../../test/support/test-session.ts';
 import { openTestStore, sampleStage, silent } from '../../test/support/test-store.ts';
+import { limitGate } from './limit-gate.ts';
 import { memoryGate } from './memory-gate.ts';
 import { startScheduler } from './scheduler.ts';
 import { createStartHolds, planStarts, type StageGate } from './start-gates.ts';
@@ -83,6 +84,7 @@ describe('start gates', () => {
     const stages = [stage('a'), stage('b'), stage('c'), stage('d')];
     expect(planStarts(stages, 1, [() => null, refuse('a', 'c')])).toEqual({
       start: ['b'],
+      goOn: [],
       holds: [{ code: 'memory', reason: 'Waits for memory', until: null, stageIds: ['a', 'c'] }],
     });
   });
@@ -132,6 +134,39 @@ describe('start gates', () => {
     await scheduler.drain();
     expect(holds.current()).toEqual([]);
     expect(started).toEqual([waiting]);
+  });
+});
+
+describe('waits for a usage limit', () => {
+  const goesOnAt = (minute: number) => `2026-01-02T05:0${minute}:00.000Z`;
+  const waiting = (id: string, minute: number, state: SessionState = 'idle') => {
+    const one = stage(id, { column: 'running', state });
+    if (one.session === null) throw new Error('it has a session');
+    const limitWait = { since: AT, window: null, resetsAt: goesOnAt(minute), goesOnAt: goesOnAt(minute) };
+    return { ...one, session: { ...one.session, limitWait } };
+  };
+  const isDue = ({ session }: StageView) => session?.limitWait != null;
+
+  it('are over in their order, before anything new starts, and within the limit of parallel sessions', () => {
+    const stages = [stage('new'), waiting('late', 2), waiting('early', 1), waiting('ended', 3, 'ended')];
+    expect(planStarts(stages, 2, [], isDue)).toEqual({ goOn: ['early', 'late'], start: [], holds: [] });
+    const busy = stage('busy', { column: 'running', state: 'busy' });
+    expect(planStarts([busy, ...stages], 2, [], isDue).goOn).toEqual(['early']);
+    expect(planStarts(stages, 9, [], isDue)).toMatchObject({ goOn: ['early', 'late', 'ended'], start: ['new'] });
+  });
+
+  it('hold new stages from the threshold on, and what was begun only while another limit is reached', () => {
+    const view = (limits: object, settings = LIMIT_DEFAULTS) => LimitsView.parse({ limits, settings });
+    const window = { name: 'five_hour', utilization: 0.93, status: 'near', resetsAt: goesOnAt(9) };
+    const told = { window: 'five_hour', resetsAt: goesOnAt(9), isUsingOverage: false, windows: [window], at: AT };
+    const held = (given: LimitsView) => planStarts([stage('new'), waiting('old', 1)], 9, [limitGate(given, AT)], isDue);
+    const near = { code: 'usage-limit', reason: 'Usage limit at 93 %', until: goesOnAt(9), stageIds: ['new'] };
+    expect(held(view({ ...told, status: 'near' }))).toEqual({ goOn: ['old'], start: [], holds: [near] });
+    expect(held(view({ ...told, status: 'near' }, { ...LIMIT_DEFAULTS, holdStartsAt: 0.95 })).start).toEqual(['new']);
+    expect(held(view({ ...told, status: 'near' }, { ...LIMIT_DEFAULTS, holdStartsAt: null })).start).toEqual(['new']);
+    const reached = held(view({ ...told, status: 'reached' }, { ...LIMIT_DEFAULTS, holdStartsAt: null }));
+    expect(reached).toMatchObject({ goOn: [], start: [], holds: [{ reason: 'Waits for the usage limit' }] });
+    expect(held(NO_LIMITS)).toMatchObject({ goOn: ['old'], start: ['new'], holds: [] });
   });
 });
 

@@ -102,6 +102,8 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   already_decided: own('refresh'),
   request_closed: own('refresh'),
   answer_held: own('refresh'),
+  not_at_limit: own('refresh'),
+  reset_unknown: own(null),
   nothing_to_settle: own('refresh'),
   already_settled: own('refresh'),
   already_sent: own('refresh'),

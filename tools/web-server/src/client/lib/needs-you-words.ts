@@ -3,6 +3,7 @@ import { BEFORE_START_WORDS, beforeStart } from './before-start.ts';
 import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
 import { clockTime } from './format.ts';
+import { limitWaitWords } from './limit-words.ts';
 import { finishingWords } from './pull-request-words.ts';
 import { openReview, reviewProblem, reviewWords } from './review-words.ts';
 
@@ -52,6 +53,8 @@ export function stoppedWords(stage: StageView): StageWords {
     return { text: `Claude Code denied ${session.openDenial.asked}`, tone: 'needs' };
   const cause = beforeStart(stage);
   if (cause !== null) return BEFORE_START_WORDS[cause];
+  const atLimit = limitWaitWords(stage);
+  if (atLimit !== null) return { text: atLimit, tone: 'needs' };
   if (isLoggedOutStage(stage)) return { text: 'Claude is not logged in', tone: 'needs' };
   const unfinished = session?.lastTurn?.outcome === 'succeeded' ? finishingWords(stage) : null;
   if (unfinished !== null) return { text: unfinished, tone: 'needs' };

@@ -3,6 +3,7 @@ import { beforeStart } from './before-start.ts';
 import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
 import { denierWords } from './denial-words.ts';
+import { limitWaitWords } from './limit-words.ts';
 import { finishingWords } from './pull-request-words.ts';
 import { openReview, reviewProblem, reviewWords } from './review-words.ts';
 import { inTerminalWords } from './terminal-words.ts';
@@ -50,6 +51,8 @@ export const PHASE_FINISHED = 'Phase finished';
 
 function restWords(stage: StageView): StateWords {
   const { session } = stage;
+  const atLimit = limitWaitWords(stage);
+  if (atLimit !== null) return { words: atLimit, tone: stage.column === 'needs-you' ? 'needs' : 'plain' };
   if (isLoggedOutStage(stage)) return { words: 'Claude is not logged in', tone: 'needs' };
   const check = checkAtGate(stage);
   if (check !== null) return { words: checkGateWords(check), tone: hasFailed(check) ? 'fail' : 'needs' };
@@ -74,7 +77,7 @@ function restWords(stage: StageView): StateWords {
 /** Why the stage stopped, if its last turn says so; null if the state says it all. */
 export function reasonWords(stage: StageView): string | null {
   const { session, completedAt } = stage;
-  if (isLoggedOutStage(stage) || beforeStart(stage) !== null) return null;
+  if (isLoggedOutStage(stage) || beforeStart(stage) !== null || limitWaitWords(stage) !== null) return null;
   if (session === null || completedAt !== null || session.atGate || session.alarm !== null) return null;
   if (session.terminal !== null) return null; // a person has it in hand
   if (isActive(session.state)) return null;

@@ -1,5 +1,6 @@
 import type { PendingRequest, RequestKind, StageView, StartHold } from '@callboard/contract';
 import { checkResult } from '../../../lib/check-words.ts';
+import { comingTime, limitWaitWords } from '../../../lib/limit-words.ts';
 import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
 import { inTerminalWords } from '../../../lib/terminal-words.ts';
@@ -16,7 +17,7 @@ export interface CardFacts {
   titleOf: (stageId: string) => string | undefined;
   isDone: (stageId: string) => boolean;
   /** What keeps it from starting automatically; undefined if nothing does. */
-  startHold?: Pick<StartHold, 'reason'> | undefined;
+  startHold?: Pick<StartHold, 'reason' | 'until'> | undefined;
 }
 
 /** The line below a title. */
@@ -36,9 +37,9 @@ export function cardWords(facts: CardFacts): CardWords {
     case 'backlog':
       return { text: backlogWords(facts), tone: 'plain' };
     case 'ready':
-      return { text: stage.autoStart ? (facts.startHold?.reason ?? 'Starts automatically') : '', tone: 'plain' };
+      return { text: stage.autoStart ? (heldWords(facts.startHold) ?? 'Starts automatically') : '', tone: 'plain' };
     case 'running':
-      return { ...runningWords(stage), tone: 'plain' };
+      return { ...runningWords(facts), tone: 'plain' };
     case 'needs-you':
       return needsYouWords(stage, facts.pending, facts.unsettled);
     case 'review':
@@ -99,9 +100,15 @@ const FILE_ACTION = /^(?:Read|Edit|MultiEdit|Write|NotebookEdit) (\S.*)$/;
 /** Returns the path in a described action; null if it is about something else. */
 export const pathIn = (action: string): string | null => FILE_ACTION.exec(action)?.[1] ?? null;
 
+/** "Usage limit at 93 %, until 18:41". */
+const heldWords = (hold: CardFacts['startHold']): string | undefined =>
+  hold?.until == null ? hold?.reason : `${hold.reason}, until ${comingTime(hold.until)}`;
+
 /** What a running stage's row says where nothing finer is known. */
-function runningWords(stage: StageView): Pick<CardWords, 'text'> {
+function runningWords({ stage, startHold }: CardFacts): Pick<CardWords, 'text'> {
   const { session } = stage;
+  const atLimit = limitWaitWords(stage);
+  if (atLimit !== null) return { text: heldWords(startHold) ?? atLimit };
   const inTerminal = inTerminalWords(stage);
   if (inTerminal !== null) return { text: inTerminal };
   switch (session?.state) {

@@ -67,7 +67,7 @@ function RestActions({ stage, continueHint, CheckSlot }: StageActionsProps) {
   if (checkAtGate(stage) !== null) return <CheckSlot stage={stage} />;
   return (
     <>
-      {!isLoggedOutStage(stage) && beforeStart(stage) === null && (
+      {!isLoggedOutStage(stage) && stage.session?.limitWait == null && beforeStart(stage) === null && (
         <ContinueButton stage={stage} continueHint={continueHint} />
       )}
       {canAcknowledgeDenial(stage) && <SeenButton stage={stage} />}

@@ -1,0 +1,50 @@
+import { type LimitsView, limitState, type StageView } from '@callboard/contract';
+import { clockTime } from './format.ts';
+
+const WINDOWS: Readonly<Record<string, string>> = {
+  five_hour: '5-hour limit',
+  seven_day: 'Weekly limit',
+  seven_day_opus: 'Weekly limit of Opus',
+  seven_day_sonnet: 'Weekly limit of Sonnet',
+};
+
+/** The name of a usage limit, for people. */
+export const windowWords = (name: string | null): string => WINDOWS[name ?? ''] ?? 'Usage limit';
+
+const DAY = new Intl.DateTimeFormat('en', { weekday: 'short' });
+
+/** The time of day of something to come; with the weekday if that is not today. */
+export function comingTime(iso: string, now = new Date()): string {
+  const at = new Date(iso);
+  return at.toDateString() === now.toDateString() ? clockTime(iso) : `${DAY.format(at)} ${clockTime(iso)}`;
+}
+
+/** How a stage that stopped at a usage limit goes on, in one line; null for any other. */
+export function limitWaitWords({ session, completedAt }: Pick<StageView, 'session' | 'completedAt'>): string | null {
+  const wait = session?.limitWait ?? null;
+  if (wait === null || completedAt !== null) return null;
+  if (wait.goesOnAt !== null) return `Usage limit: goes on at ${comingTime(wait.goesOnAt)}`;
+  if (wait.resetsAt === null) return 'Usage limit reached';
+  return Date.parse(wait.resetsAt) > Date.now()
+    ? `Usage limit until ${comingTime(wait.resetsAt)}`
+    : 'Usage limit has reset';
+}
+
+/** A used share: "93 %". */
+export const shareWords = (utilization: number): string => `${Math.round(utilization * 100)} %`;
+
+/** From which used share on a limit is said to be near, if it holds no starts. */
+const USUAL_NEAR = 0.9;
+
+/** What the account's limits mean at the moment, in one line for every page; null while all is well. */
+export function limitLine({ limits, settings }: LimitsView, now: Date): string | null {
+  const { holdStartsAt } = settings;
+  const { state, window, utilization, resetsAt } = limitState(limits, holdStartsAt ?? USUAL_NEAR, now.toISOString());
+  if (state === 'allowed') return null;
+  const name = windowWords(window);
+  const until = resetsAt === null ? '' : `, resets ${comingTime(resetsAt, now)}`;
+  if (state === 'reached') return `${name} reached${until}`;
+  const share = utilization === null ? 'nearly used up' : `at ${shareWords(utilization)}`;
+  const holds = holdStartsAt === null ? '' : '. Automatic starts wait';
+  return `${name} ${share}${until}${holds}`;
+}
