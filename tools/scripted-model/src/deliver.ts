@@ -40,7 +40,8 @@ async function perform(delivery: Delivery): Promise<void> {
   const { response, request, step, failure, gates, signal } = delivery;
   if (step.gate !== undefined) await Promise.race([gates.wait(step.gate), ended(signal)]);
   if (step.delayMs !== undefined) await sleep(step.delayMs, undefined, { signal });
-  for (const [name, value] of Object.entries(step.headers ?? {})) response.setHeader(name, value);
+  const headers = failure?.kind === 'http' ? failure.headers : step.headers;
+  for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value);
   if (failure?.kind === 'http') return sendError(response, failure);
   if (failure?.kind === 'cut' && failure.when === 'before') return void response.destroy();
   if (step.hangs && !hasContent(step)) return ended(signal);

@@ -2,7 +2,10 @@ import type { Step } from './script.ts';
 
 /** How one attempt at a step fails. */
 export type Failure =
-  | { kind: 'http'; status: number; type: string; message: string; retryAfterSeconds: number | undefined }
+  | ({ kind: 'http'; status: number; type: string; message: string } & Pick<
+      NonNullable<Step['error']>,
+      'retryAfterSeconds' | 'headers'
+    >)
   | { kind: 'cut'; when: 'before' | 'during' }
   | { kind: 'stream'; type: string; message: string };
 
@@ -22,7 +25,8 @@ export function failureOf(step: Step, tries: number): Failure | undefined {
   if (error !== undefined && tries < (error.times ?? Number.POSITIVE_INFINITY)) {
     const type = error.type ?? TYPES[error.status] ?? 'api_error';
     const message = error.message ?? `Scripted ${type}`;
-    return { kind: 'http', status: error.status, type, message, retryAfterSeconds: error.retryAfterSeconds };
+    const { status, retryAfterSeconds, headers } = error;
+    return { kind: 'http', status, type, message, retryAfterSeconds, ...(headers && { headers }) };
   }
   const afterErrors = tries - (error?.times ?? 0);
   if (cut !== undefined && afterErrors < (step.cutTimes ?? Number.POSITIVE_INFINITY)) return { kind: 'cut', when: cut };

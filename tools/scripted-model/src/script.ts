@@ -31,12 +31,15 @@ export const Usage = z.strictObject({
   cache_read_input_tokens: z.int().nonnegative().optional(),
 });
 
+const Headers = z.record(z.string(), z.string());
+
 /** An HTTP error in place of the reply: always, or the first `times` times. */
 const HttpFailure = z.strictObject({
   status: z.int().min(400).max(599),
   type: z.string().optional(),
   message: z.string().optional(),
   retryAfterSeconds: z.number().nonnegative().optional(),
+  headers: Headers.optional(),
   times: z.int().positive().optional(),
 });
 
@@ -56,8 +59,8 @@ const stepFields = {
   usage: Usage.optional(),
   gate: z.string().optional(),
   delayMs: z.number().nonnegative().optional(),
-  /** Headers of the HTTP reply, whether it succeeds or fails; for instance those that tell an account's usage limits. */
-  headers: z.record(z.string(), z.string()).optional(),
+  /** Headers of a reply that is no error, for instance those that tell an account's usage limits. */
+  headers: Headers.optional(),
   chunkChars: z.int().positive().optional(),
   chunkBytes: z.int().positive().optional(),
   chunkDelayMs: z.number().nonnegative().optional(),

@@ -82,6 +82,8 @@ function costCount(response: Record<string, unknown>): AgentEvent[] {
   return parsed.success ? [{ type: 'cost-count', costUsd: parsed.data.response.session.total_cost_usd }] : [];
 }
 
+const CLEARED = 'The conversation was cleared: Claude no longer remembers anything above.';
+
 function translateMessage(type: string, message: Record<string, unknown>): AgentEvent[] {
   switch (type) {
     case 'assistant':
@@ -103,13 +105,7 @@ function translateMessage(type: string, message: Record<string, unknown>): Agent
     case 'auth_status':
       return [];
     case 'conversation_reset': // followed by a system/init with the new id
-      return [
-        notice(
-          'info',
-          'conversation-cleared',
-          'The conversation was cleared: Claude no longer remembers anything above.',
-        ),
-      ];
+      return [notice('info', 'conversation-cleared', CLEARED)];
     default:
       return [shownRaw(message)];
   }

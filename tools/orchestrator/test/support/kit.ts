@@ -76,6 +76,8 @@ export interface KitOptions {
   before?: (repo: string) => Promise<void>;
   /** Starts without an API key, so that `claude` is not logged in. */
   isLoggedOut?: boolean;
+  /** Starts with a made-up login of claude.ai in place of the API key: such an account has usage limits. */
+  hasAccount?: boolean;
 }
 
 /** Creates everything an orchestrator needs before it starts. */
@@ -88,7 +90,10 @@ async function prepare(given: KitOptions) {
   await given.before?.(repo);
   const own = given.programs === undefined ? '' : `${given.programs}:`;
   const path = `${own}${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
-  const key: Record<string, string> = given.isLoggedOut ? { ANTHROPIC_API_KEY: '' } : {};
+  const key: Record<string, string> = {
+    ...((given.isLoggedOut || given.hasAccount) && { ANTHROPIC_API_KEY: '' }),
+    ...(given.hasAccount && { CLAUDE_CODE_OAUTH_TOKEN: 'made-up' }),
+  };
   const env = { ...claudeEnvironment(model.url, join(folder, 'home'), path), ...key, TMPDIR: join(folder, 'tmp') };
   const config: OrchestratorConfig = {
     dataDir: given.dataDir ?? join(folder, 'data'),

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely';
+import type { MachineSchema } from './machine-schema.ts';
 import type { PipelineSchema } from './pipeline-schema.ts';
 
 /** The tables' columns in the database. Instants are ISO 8601 UTC texts, flags are 0 or 1, documents are JSON texts. */
@@ -248,30 +249,7 @@ interface PortRangesColumns {
   base: number;
 }
 
-interface UsageLimitsColumns {
-  /** `reported` or `settings`. */
-  name: string;
-  /** A `UsageLimits` or `LimitSettings`, whole. */
-  document: string;
-}
-
-interface BootColumns {
-  /** The machine's boot id when the store was last opened. */
-  id: string;
-}
-
-/** SQLite's table with the highest number that each table has used. */
-interface SequenceColumns {
-  name: string;
-  seq: number;
-}
-
-interface CountersColumns {
-  name: string;
-  value: number;
-}
-
-export interface Schema extends PipelineSchema {
+export interface Schema extends PipelineSchema, MachineSchema {
   agreed: AgreedColumns;
   projects: ProjectsColumns;
   stages: StagesColumns;
@@ -293,10 +271,6 @@ export interface Schema extends PipelineSchema {
   comments: CommentsColumns;
   viewed: ViewedColumns;
   turn_marks: TurnMarksColumns;
-  counters: CountersColumns;
   worktree_commands: WorktreeCommandsColumns;
   port_ranges: PortRangesColumns;
-  usage_limits: UsageLimitsColumns;
-  boot: BootColumns;
-  sqlite_sequence: SequenceColumns;
 }

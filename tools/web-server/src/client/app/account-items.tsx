@@ -1,7 +1,10 @@
 import { Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconDevices, IconKeyboard, IconLogout, IconTrash } from '@tabler/icons-react';
+import { IconDevices, IconHourglass, IconKeyboard, IconLogout, IconTrash } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
+import { openLimitsDialog } from '../data/limits-dialog.ts';
+import { boardQuery } from '../data/queries.ts';
 import { PresentationItems } from '../features/interaction/components/presentation-items.tsx';
 import { useLogout } from '../features/logins/api/login-commands.ts';
 import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './alerts.ts';
@@ -12,6 +15,7 @@ export default function AccountItems() {
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('dark') === 'dark';
   const logout = useLogout();
+  const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
   return (
     <>
       <AlertItems />
@@ -28,6 +32,11 @@ export default function AccountItems() {
       <Menu.Item leftSection={<IconDevices size={16} />} onClick={openLogins}>
         Logins
       </Menu.Item>
+      {hasLimits && (
+        <Menu.Item leftSection={<IconHourglass size={16} />} onClick={openLimitsDialog}>
+          Usage limits
+        </Menu.Item>
+      )}
       <Menu.Item leftSection={<IconTrash size={16} />} component={Link} to="/trash">
         Trash
       </Menu.Item>

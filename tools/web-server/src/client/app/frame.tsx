@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { closeCompleteDialog, useCompleteDialogStage } from '../data/complete-dialog.ts';
 import { closeDeleteDialog, useDeleteDialogStage } from '../data/delete-dialog.ts';
+import { closeLimitsDialog, useLimitsDialog } from '../data/limits-dialog.ts';
 import { closeMomentDialog, useMomentDialog } from '../data/moment-dialog.ts';
 import { boardQuery } from '../data/queries.ts';
 import { saveDraftsOnLeave } from '../features/interaction/api/use-draft.ts';
@@ -33,6 +34,7 @@ const DeleteDialog = lazyComponent(() => import('../features/session/components/
 const MomentDialog = lazyComponent(() => import('../features/session/components/moment-dialog.tsx'));
 const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
+const LimitsDialog = lazyComponent(() => import('../features/limits/components/limits-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
 
 /** The frame of every page: the header, the bar about a lost connection, the page, the request overlay. It is there before the board is. */
@@ -87,6 +89,7 @@ function Framed() {
       <Completing />
       <Deleting />
       <AtMoment />
+      <Limits />
     </>
   );
 }
@@ -109,6 +112,18 @@ function Completing() {
   return (
     <ErrorBoundary name="What completes a stage" close={closeCompleteDialog}>
       {isLoaded && <CompleteDialog />}
+    </ErrorBoundary>
+  );
+}
+
+/** Shows the usage limits; loaded when they are first opened. */
+function Limits() {
+  const isOpen = useLimitsDialog();
+  const [isLoaded, setLoaded] = useState(false);
+  if (isOpen && !isLoaded) setLoaded(true);
+  return (
+    <ErrorBoundary name="The list of usage limits" close={closeLimitsDialog}>
+      {isLoaded && <LimitsDialog opened={isOpen} close={closeLimitsDialog} />}
     </ErrorBoundary>
   );
 }

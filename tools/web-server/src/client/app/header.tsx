@@ -1,4 +1,4 @@
-import { CLAUDE_UNCHECKED } from '@callboard/contract';
+import { CLAUDE_UNCHECKED, NO_LIMITS } from '@callboard/contract';
 import {
   IconBell,
   IconBellRinging,
@@ -11,8 +11,11 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { NavLink, useNavigate } from 'react-router';
+import { openLimitsDialog } from '../data/limits-dialog.ts';
 import { boardQuery } from '../data/queries.ts';
+import { limitLine } from '../lib/limit-words.ts';
 import { needsYouCount, stagesNeedingYou } from '../lib/stages-needing-you.ts';
+import { useNow } from '../lib/use-now.ts';
 import { useStreamState } from '../stream/stream-context.tsx';
 import { BrandMark } from '../ui/brand-mark.tsx';
 import { AccountMenu } from './account-menu.tsx';
@@ -51,6 +54,7 @@ export function Header() {
         </PageLink>
       </nav>
       <div className={css.end}>
+        <LimitStatus />
         <Health />
         <SearchButton />
         <Bell />
@@ -119,6 +123,18 @@ function Bell() {
     >
       <Icon size={18} stroke={1.75} aria-hidden />
       {titles.length > 0 && <span className="figures">{titles.length}</span>}
+    </button>
+  );
+}
+
+/** How much of a usage limit is used up, once that is near. A click opens all limits. */
+function LimitStatus() {
+  const { data: limits = NO_LIMITS } = useQuery({ ...boardQuery, select: (view) => view.limits });
+  const line = limitLine(limits, new Date(useNow()));
+  if (line === null) return null;
+  return (
+    <button type="button" className={css.limit} title={line.text} onClick={openLimitsDialog}>
+      {line.short}
     </button>
   );
 }

@@ -11,6 +11,7 @@ import {
   IconFileDiff,
   IconHierarchy,
   IconHistory,
+  IconHourglass,
   IconInbox,
   IconKeyboard,
   IconLayoutColumns,
@@ -31,6 +32,7 @@ import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { openCompleteDialog } from '../data/complete-dialog.ts';
 import { openDeleteDialog } from '../data/delete-dialog.ts';
+import { openLimitsDialog } from '../data/limits-dialog.ts';
 import { boardQuery, stageOf } from '../data/queries.ts';
 import { useAdvanceStage, useReopenStage, useRunCheck, useStartStage } from '../data/stage-commands.ts';
 import { COLUMN_TITLES } from '../features/board/model/columns.ts';
@@ -73,6 +75,7 @@ export function usePageEntries(): PaletteEntry[] {
   const openForm = useOpenForm();
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('dark') === 'dark';
+  const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
   const entry = (id: string, label: string, act: () => void, look: Look): PaletteEntry => ({
     id,
     label,
@@ -103,6 +106,14 @@ export function usePageEntries(): PaletteEntry[] {
     page('/decisions', 'Decisions', { icon: <IconHistory {...ICON} />, key: FRAME_KEYS.decisions }),
     page('/trash', 'Trash', { icon: <IconTrash {...ICON} /> }),
     // Opened once the palette has closed.
+    ...(hasLimits
+      ? [
+          entry('limits', 'Usage limits', () => setTimeout(openLimitsDialog), {
+            icon: <IconHourglass {...ICON} />,
+            words: 'quota',
+          }),
+        ]
+      : []),
     entry('logins', 'Logins', () => setTimeout(openLogins), { icon: <IconDevices {...ICON} /> }),
     entry('theme', isDark ? 'Light theme' : 'Dark theme', () => setColorScheme(isDark ? 'light' : 'dark'), {
       icon: isDark ? <IconSun {...ICON} /> : <IconMoon {...ICON} />,

@@ -12,6 +12,7 @@ import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
 import { FinishSection } from '../features/session/components/finish-panel.tsx';
 import { LeftoversPanel } from '../features/session/components/leftovers-panel.tsx';
+import { LimitBanner } from '../features/session/components/limit-banner.tsx';
 import { LoginBanner } from '../features/session/components/login-banner.tsx';
 import { SessionPanels } from '../features/session/components/session-panels.tsx';
 import { SessionSwitches } from '../features/session/components/session-switches.tsx';
@@ -87,6 +88,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
       <AlarmBanner stage={stage} />
       <TerminalBanner stage={stage} />
       <LoginBanner stage={stage} />
+      <LimitBanner stage={stage} />
       <SetUpPanel stage={stage} />
       <LeftoversPanel stage={stage} />
       <StageTabs stage={stage} current={tab} />

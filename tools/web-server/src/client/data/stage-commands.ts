@@ -115,6 +115,15 @@ export const useSetFinish = (title: string) =>
     stageId: ({ stageId }) => stageId,
   });
 
+/** Sets whether the stage goes on by itself when a usage limit resets; null follows the board. */
+export const useSetGoesOn = (title: string) =>
+  useCommand({
+    run: ({ stageId, goesOnAtReset }: { stageId: StageId; goesOnAtReset: boolean | null }) =>
+      client.command('update_stage', { stageId, patch: { goesOnAtReset } }),
+    failed: `What ${title} does at a usage limit was not changed`,
+    stageId: ({ stageId }) => stageId,
+  });
+
 /** Moves a done stage back to Review. */
 export const reopenStage = (stageId: StageId) => client.command('reopen_stage', { stageId });
 

@@ -36,15 +36,18 @@ export const shareWords = (utilization: number): string => `${Math.round(utiliza
 /** From which used share on a limit is said to be near, if it holds no starts. */
 const USUAL_NEAR = 0.9;
 
-/** What the account's limits mean at the moment, in one line for every page; null while all is well. */
-export function limitLine({ limits, settings }: LimitsView, now: Date): string | null {
+/** What the account's limits mean at the moment, in one line, and in a few words; null while all is well. */
+export function limitLine({ limits, settings }: LimitsView, now: Date): { text: string; short: string } | null {
   const { holdStartsAt } = settings;
   const { state, window, utilization, resetsAt } = limitState(limits, holdStartsAt ?? USUAL_NEAR, now.toISOString());
   if (state === 'allowed') return null;
   const name = windowWords(window);
   const until = resetsAt === null ? '' : `, resets ${comingTime(resetsAt, now)}`;
-  if (state === 'reached') return `${name} reached${until}`;
+  if (state === 'reached') {
+    const short = resetsAt === null ? 'Usage limit reached' : `Usage limit until ${comingTime(resetsAt, now)}`;
+    return { text: `${name} reached${until}.`, short };
+  }
   const share = utilization === null ? 'nearly used up' : `at ${shareWords(utilization)}`;
   const holds = holdStartsAt === null ? '' : '. Automatic starts wait';
-  return `${name} ${share}${until}${holds}`;
+  return { text: `${name} ${share}${until}${holds}.`, short: `Usage limit ${share}` };
 }

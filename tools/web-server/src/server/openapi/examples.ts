@@ -1,7 +1,7 @@
 import { type CommandInput, type CommandReply, SessionSummary, Stage } from '@callboard/contract';
 import type { RoutedCommand } from '@callboard/contract/client';
 import * as the from './example-values.ts';
-import { limits } from './limit-values.ts';
+import { limitExamples } from './limit-values.ts';
 import * as moved from './move-in-values.ts';
 import * as work from './worktree-values.ts';
 
@@ -23,11 +23,7 @@ export const examples: Examples = {
     reply: { later: the.me.later[0] ?? null },
   },
   update_me: { input: { presentation: 'panel' }, reply: { me: the.me } },
-  get_limits: { input: {}, reply: limits },
-  update_limits: {
-    input: { holdStartsAt: 0.8 },
-    reply: { ...limits, settings: { ...limits.settings, holdStartsAt: 0.8 } },
-  },
+  ...limitExamples,
   search: {
     input: { q: 'rate limit', limit: 20 },
     reply: {
@@ -296,7 +292,6 @@ export const examples: Examples = {
     input: { ...onStage, name: the.mcpServer.name },
     reply: { servers: [{ ...the.mcpServer, state: 'connected', error: null, tools: 7 }] },
   },
-  go_on: { input: { ...onStage, when: 'at-reset' }, reply: { session: SessionSummary.parse(the.session) } },
   set_mode: { input: { ...onStage, mode: 'acceptEdits' }, reply: { session: { ...session, mode: 'acceptEdits' } } },
   set_model: { input: { ...onStage, effort: 'high' }, reply: { session: { ...session, effort: 'high' } } },
 };

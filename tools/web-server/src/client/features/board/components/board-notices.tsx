@@ -1,13 +1,16 @@
-import { isClaudeAway, type Project } from '@callboard/contract';
+import { type BoardView, isClaudeAway, NO_LIMITS, type Project } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { z } from 'zod';
+import { openLimitsDialog } from '../../../data/limits-dialog.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { useTrustDialog, useTrustLater } from '../../../data/trust-query.ts';
 import { readStored, writeStored } from '../../../lib/browser-storage.ts';
 import { withCheck } from '../../../lib/command-parts.ts';
 import { count } from '../../../lib/format.ts';
+import { limitLine } from '../../../lib/limit-words.ts';
+import { useNow } from '../../../lib/use-now.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CommandWords, CopyCommandOf } from '../../../ui/command-words.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
@@ -24,6 +27,7 @@ export function BoardNotices() {
   return (
     <>
       <ClaudeNotice />
+      <LimitNotice />
       <Warnings />
       <SandboxNotices />
       <TrustNotices />
@@ -50,6 +54,28 @@ function ClaudeNotice() {
     </div>
   );
 }
+
+/** A usage limit of the account is near or reached: until when, and what waits. */
+function LimitNotice() {
+  const { data: limits = NO_LIMITS } = useQuery({ ...boardQuery, select: (view) => view.limits });
+  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: waitingForReset });
+  const line = limitLine(limits, new Date(useNow()));
+  if (line === null) return null;
+  const goOn =
+    waiting === 0
+      ? ''
+      : ` ${count(waiting, 'stage goes', 'stages go')} on by ${waiting === 1 ? 'itself' : 'themselves'}.`;
+  return (
+    <Notice text={`${line.text}${goOn}`}>
+      <Button variant="default" size="compact-md" onClick={openLimitsDialog}>
+        Usage limits
+      </Button>
+    </Notice>
+  );
+}
+
+const waitingForReset = (view: BoardView): number =>
+  view.stages.filter(({ session, completedAt }) => session?.limitWait?.goesOnAt != null && completedAt === null).length;
 
 /** The board's warnings about this machine, and why nothing is started or delivered right now. */
 function Warnings() {

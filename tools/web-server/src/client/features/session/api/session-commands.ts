@@ -46,6 +46,14 @@ export const useTakeBack = (title: string) =>
     stageId: (stageId) => stageId,
   });
 
+/** Decides when a stage that stopped at a usage limit goes on. */
+export const useGoOn = (title: string) =>
+  useCommand({
+    run: (order: { stageId: StageId; when: 'now' | 'at-reset' | 'never' }) => client.command('go_on', order),
+    failed: `${title} still waits as before`,
+    stageId: ({ stageId }) => stageId,
+  });
+
 /** Stops a background task. Resolves when Claude Code confirms it. */
 export function useStopTask(stageId: StageId) {
   return useCommand({

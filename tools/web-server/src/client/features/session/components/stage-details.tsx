@@ -1,12 +1,15 @@
 import { resumeCommand, type StageView, shellQuote } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
 import type { ComponentType, ReactNode } from 'react';
 import { Link } from 'react-router';
+import { boardQuery } from '../../../data/queries.ts';
 import { cost, exactTime } from '../../../lib/format.ts';
 import { modeWords } from '../../../lib/permission-modes.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import { PromptFiles } from './prompt-files.tsx';
 import { SessionSwitches } from './session-switches.tsx';
+import { StageAtLimit } from './stage-at-limit.tsx';
 import { StageFinish } from './stage-finish.tsx';
 import { StageGroup } from './stage-group.tsx';
 import css from './stage-head.module.css';
@@ -17,6 +20,7 @@ import { SandboxOf } from './stage-sandbox.tsx';
 export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: ComponentType<{ stage: StageView }> }) {
   const { worktree, session } = stage;
   const sessionId = session?.sessionId ?? null;
+  const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
   return (
     <section className={css.details} aria-label="Details">
       <dl>
@@ -71,6 +75,11 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
         {stage.completedAt === null && (
           <Row name="At the end">
             <StageFinish stage={stage} />
+          </Row>
+        )}
+        {stage.completedAt === null && hasLimits && (
+          <Row name="At a usage limit">
+            <StageAtLimit stage={stage} />
           </Row>
         )}
         {stage.dependsOn.length > 0 && <Row name="Depends on">{stage.dependsOn.join(', ')}</Row>}

@@ -1,0 +1,31 @@
+/** The columns of the tables about this machine and the store itself. */
+
+interface UsageLimitsColumns {
+  /** `reported` or `settings`. */
+  name: string;
+  /** A `UsageLimits` or `LimitSettings`, whole. */
+  document: string;
+}
+
+interface BootColumns {
+  /** The machine's boot id when the store was last opened. */
+  id: string;
+}
+
+/** SQLite's table with the highest number that each table has used. */
+interface SequenceColumns {
+  name: string;
+  seq: number;
+}
+
+interface CountersColumns {
+  name: string;
+  value: number;
+}
+
+export interface MachineSchema {
+  usage_limits: UsageLimitsColumns;
+  counters: CountersColumns;
+  boot: BootColumns;
+  sqlite_sequence: SequenceColumns;
+}

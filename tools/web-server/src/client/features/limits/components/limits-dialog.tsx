@@ -1,0 +1,108 @@
+import type { LimitSettings, LimitWindow, UsageLimits } from '@callboard/contract';
+import { Checkbox, NativeSelect } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { boardQuery } from '../../../data/queries.ts';
+import { exactTime } from '../../../lib/format.ts';
+import { comingTime, shareWords, windowWords } from '../../../lib/limit-words.ts';
+import { useNow } from '../../../lib/use-now.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import { useUpdateLimits } from '../api/use-limits.ts';
+import css from './limits-dialog.module.css';
+
+/** The usage limits of the Claude account, with their times of reset, and what Callboard does at one. */
+export default function LimitsDialog({ opened, close }: { opened: boolean; close: () => void }) {
+  const { data } = useQuery({ ...boardQuery, select: (view) => view.limits });
+  return (
+    <Dialog opened={opened} close={close} title="Usage limits" size={520} closeOnClickOutside>
+      {data !== undefined && (
+        <div className={css.limits}>
+          {data.limits === null ? (
+            <p className={css.hint}>No session has reported a limit. An API key has none.</p>
+          ) : (
+            <Windows limits={data.limits} />
+          )}
+          <AtLimit settings={data.settings} />
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function Windows({ limits }: { limits: UsageLimits }) {
+  const now = new Date(useNow());
+  const windows = limits.windows.filter(({ resetsAt }) => resetsAt === null || Date.parse(resetsAt) > now.getTime());
+  return (
+    <>
+      <ul className={css.windows} aria-label="Usage limits of the account">
+        {windows.map((window) => (
+          <Window key={window.name} window={window} now={now} />
+        ))}
+      </ul>
+      <p className={css.hint}>
+        {windows.length === 0 && 'All limits that were known have reset. '}As Claude Code last reported{' '}
+        <TimeSince at={limits.at} ago />
+        {limits.isUsingOverage && '. The account pays for what goes beyond'}.
+      </p>
+    </>
+  );
+}
+
+function Window({ window, now }: { window: LimitWindow; now: Date }) {
+  const { name, utilization, status, resetsAt } = window;
+  const share = utilization === null ? (status === 'reached' ? 'reached' : '') : shareWords(utilization);
+  return (
+    <li>
+      <div className={css.line}>
+        <span>{windowWords(name)}</span>
+        <span className="figures">{share}</span>
+      </div>
+      {utilization !== null && (
+        <div className={css.meter} aria-hidden>
+          <span style={{ width: `${Math.min(100, utilization * 100)}%` }} />
+        </div>
+      )}
+      {resetsAt !== null && (
+        <div className={css.hint} title={exactTime(resetsAt)}>
+          Resets {comingTime(resetsAt, now)}
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** From which used shares on starts can be held. */
+const SHARES = [0.8, 0.9, 0.95];
+const NEVER = 'never';
+
+function AtLimit({ settings }: { settings: LimitSettings }) {
+  const update = useUpdateLimits();
+  const canCommand = useCanCommand();
+  const { goesOnAtReset, holdStartsAt } = { ...settings, ...(update.isPending && update.variables) };
+  const shares = [...new Set([...SHARES, ...(holdStartsAt === null ? [] : [holdStartsAt])])].toSorted((a, b) => a - b);
+  return (
+    <div className={css.settings}>
+      <Checkbox
+        label="Go on by itself"
+        description="Stages that stopped at a limit continue once it has reset. A stage can say otherwise in its details."
+        checked={goesOnAtReset}
+        disabled={!canCommand || update.isPending}
+        onChange={({ currentTarget: { checked } }) => update.mutate({ goesOnAtReset: checked })}
+      />
+      <NativeSelect
+        label="Hold automatic starts"
+        description="What has begun can then finish. A stage that you start yourself is not held."
+        data={[
+          ...shares.map((share) => ({ value: String(share), label: `From ${shareWords(share)} of a limit on` })),
+          { value: NEVER, label: 'Only while a limit is reached' },
+        ]}
+        value={holdStartsAt === null ? NEVER : String(holdStartsAt)}
+        disabled={!canCommand || update.isPending}
+        onChange={({ currentTarget: { value } }) =>
+          update.mutate({ holdStartsAt: value === NEVER ? null : Number(value) })
+        }
+      />
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+import type { LimitWait, StageView } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { IconHourglass } from '@tabler/icons-react';
+import clsx from 'clsx';
+import { comingTime, limitWaitWords, windowWords } from '../../../lib/limit-words.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { useGoOn } from '../api/session-commands.ts';
+import css from './stage-head.module.css';
+
+/** The stage stopped at a usage limit: when it goes on, and how to decide otherwise. Nothing for any other stage. */
+export function LimitBanner({ stage }: { stage: StageView }) {
+  const goOn = useGoOn(stage.title);
+  const canCommand = useCanCommand();
+  const wait = stage.session?.limitWait ?? null;
+  const words = limitWaitWords(stage);
+  if (wait === null || words === null || stage.session?.alarm != null || stage.session?.terminal != null) return null;
+  const button = (when: 'now' | 'at-reset' | 'never', label: string) => (
+    <Button
+      variant={when === 'now' && wait.goesOnAt === null ? 'filled' : 'default'}
+      disabled={!canCommand || goOn.isPending}
+      loading={goOn.isPending && goOn.variables.when === when}
+      onClick={() => goOn.mutate({ stageId: stage.id, when })}
+    >
+      {label}
+    </Button>
+  );
+  return (
+    <section className={clsx(css.alarm, css.inTerminal)} aria-labelledby="usage-limit">
+      <IconHourglass size={20} aria-hidden />
+      <div>
+        <h2 id="usage-limit">{words}</h2>
+        <p>{bannerWords(wait)}</p>
+        <div className={css.alarmActions}>
+          {button('now', 'Try now')}
+          {wait.goesOnAt !== null && button('never', 'Do not go on')}
+          {wait.goesOnAt === null && wait.resetsAt !== null && button('at-reset', resetLabel(wait.resetsAt))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+const isAhead = (iso: string) => Date.parse(iso) > Date.now();
+
+const resetLabel = (resetsAt: string) =>
+  isAhead(resetsAt) ? `Go on by itself at ${comingTime(resetsAt)}` : 'Go on by itself';
+
+function bannerWords({ window, resetsAt, goesOnAt }: LimitWait): string {
+  const name = windowWords(window).toLowerCase();
+  const reached = `The account’s ${name === 'usage limit' ? 'usage limit' : name} was reached.`;
+  if (goesOnAt !== null)
+    return `${reached} Nothing is lost: Callboard tells Claude to continue then, also after a restart.`;
+  if (resetsAt === null) return `${reached} Claude Code did not say when it resets. Your message is kept.`;
+  return `${reached} Your message is kept. The stage waits for you.`;
+}

@@ -1,0 +1,35 @@
+import type { StageView } from '@callboard/contract';
+import { NativeSelect } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { boardQuery } from '../../../data/queries.ts';
+import { useSetGoesOn } from '../../../data/stage-commands.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import css from './stage-head.module.css';
+
+const LABELS = { yes: 'Go on by itself', no: 'Wait for a person' } as const;
+
+/** What the stage does after a usage limit. */
+export function StageAtLimit({ stage }: { stage: StageView }) {
+  const { data: goesOn = true } = useQuery({ ...boardQuery, select: (view) => view.limits.settings.goesOnAtReset });
+  const set = useSetGoesOn(stage.title);
+  const canCommand = useCanCommand();
+  const chosen = set.isPending ? set.variables.goesOnAtReset : stage.goesOnAtReset;
+  return (
+    <div className={css.sandbox}>
+      <NativeSelect
+        size="xs"
+        aria-label="At a usage limit"
+        data={[
+          { value: '', label: `As the board: ${LABELS[goesOn ? 'yes' : 'no'].toLowerCase()}` },
+          { value: 'yes', label: LABELS.yes },
+          { value: 'no', label: LABELS.no },
+        ]}
+        value={chosen === null ? '' : chosen ? 'yes' : 'no'}
+        disabled={!canCommand || set.isPending}
+        onChange={({ currentTarget: { value } }) =>
+          set.mutate({ stageId: stage.id, goesOnAtReset: value === '' ? null : value === 'yes' })
+        }
+      />
+    </div>
+  );
+}
