@@ -103,7 +103,13 @@ it('answers the inbox by keyboard, equal requests together', async () => {
   // The next one follows.
   await page.getByRole('form', wants('Search index')).waitFor();
 
-  await page.getByRole('button', { name: 'Allow all 2' }).click();
+  // Together: all equal ones are picked and shown, and its keys work once each was looked at.
+  await page.keyboard.press('Shift+X');
+  await page.getByRole('heading', { name: '2 requests in 2 stages' }).waitFor();
+  const allowAll = page.getByRole('button', { name: 'Allow all 2' });
+  await page.getByText('All 2 looked at').waitFor();
+  await expect.poll(() => allowAll.getAttribute('aria-keyshortcuts')).toBe('a');
+  await page.keyboard.press('a');
   const report = page.getByRole('status').filter({ hasText: '2 requests allowed.' });
   await report.getByText('Search index: allowed').waitFor();
   await report.getByText('Footer: allowed').waitFor();

@@ -130,5 +130,29 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   await page.getByRole('main').getByText('Long script').first().tap();
   await expect.poll(() => isFree(page.getByRole('main').getByRole('button', exact('Allow')))).toBe(true);
   expect(await tooSmall(page)).toEqual([]);
+
+  // A tap answers at once, and can be taken back for two seconds: then the form is back, and nothing was decided.
+  const undone = page.evaluate(pressUndo);
+  await page.getByRole('main').getByRole('button', exact('Allow')).tap();
+  expect(await undone).toBeGreaterThanOrEqual(44);
+  await expect.poll(() => isFree(page.getByRole('main').getByRole('button', exact('Allow')))).toBe(true);
+  const { pending } = await api.get('/api/board');
+  expect(pending).toMatchObject([{ stageId: long }]);
+  expect(pending[0]).not.toHaveProperty('held');
   expect(errors).toEqual([]);
 });
+
+/** Presses Undo as soon as it is there, however slow the machine is, and returns its height. */
+const pressUndo = () =>
+  new Promise<number>((resolve) => {
+    const look = () => {
+      const undo = [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Undo');
+      if (undo === undefined) {
+        requestAnimationFrame(look);
+        return;
+      }
+      resolve(undo.getBoundingClientRect().height);
+      undo.click();
+    };
+    look();
+  });

@@ -90,27 +90,40 @@ export interface ItemOutcome {
   failed: boolean;
 }
 
-/** Decides several requests separately, one after another. A failure does not stop the others. */
+interface DecideAll extends Pick<Verdict, 'decision'> {
+  requests: readonly PendingRequest[];
+  /** Whether each answer is held back for a moment; what is, has no outcome yet. */
+  hold: boolean;
+}
+
+/** How many answers are under way at the same time. */
+const AT_ONCE = 4;
+
+/** Decides several requests, each by a decision of its own. A failure does not stop the others. */
 export function useDecideAll() {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: async ({ requests, decision }: { requests: readonly PendingRequest[] } & Pick<Verdict, 'decision'>) => {
-      const outcomes: ItemOutcome[] = [];
-      for (const request of requests) outcomes.push(await decideOne(cache, request, decision));
-      return outcomes;
+    mutationFn: async ({ requests, decision, hold }: DecideAll) => {
+      const outcomes = new Map<PendingRequest, ItemOutcome | null>();
+      const waiting = [...requests];
+      const decideNext = async (): Promise<void> => {
+        const request = waiting.shift();
+        if (request === undefined) return;
+        outcomes.set(request, await decideOne(cache, request, { decision, ...(hold && { hold }) }));
+        await decideNext();
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, decideNext));
+      return requests.flatMap((request) => outcomes.get(request) ?? []);
     },
   });
 }
 
-async function decideOne(
-  cache: QueryClient,
-  request: PendingRequest,
-  decision: Verdict['decision'],
-): Promise<ItemOutcome> {
+async function decideOne(cache: QueryClient, request: PendingRequest, verdict: Verdict): Promise<ItemOutcome | null> {
+  const answer = verdictAnswer(request, verdict);
   try {
-    await deliver(request, verdictAnswer(request, { decision }));
-    gone(cache, request);
-    return { request, words: decision === 'allow' ? 'allowed' : 'denied', failed: false };
+    const reply = await deliver(request, answer);
+    answered(cache, request, { reply, outcome: answer.outcome });
+    return reply !== null && 'heldUntil' in reply ? null : { request, words: answer.outcome, failed: false };
   } catch (error) {
     if (isConflict(error)) gone(cache, request);
     const stands = isConflict(error) ? decisionThatStands(error) : null;

@@ -129,7 +129,7 @@ function useEditKey(open: () => void, isOff: boolean): boolean {
 }
 
 /** What Claude says the call is for, and why it is asked for, where that says anything. */
-function Why({ request, folder }: { request: PendingRequest; folder: string | null }) {
+export function Why({ request, folder }: { request: PendingRequest; folder: string | null }) {
   const { description, reason, blockedPath, leavesSandbox, toolName, input } = request;
   const isSaid = toolWords(toolName, input, folder).object === visibleText(description ?? '', 'prose');
   const why = realReason(reason);

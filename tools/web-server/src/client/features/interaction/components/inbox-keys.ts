@@ -6,18 +6,26 @@ interface InboxKeys {
   selected: string | null;
   select: (key: string) => void;
   open: () => void;
+  /** Picks a row, or all that are equal to it. Returns false for one that cannot be picked. */
+  pick: (key: string, isGroup: boolean) => boolean;
+  /** Takes all picks back; null if nothing is picked. */
+  endPicking: (() => void) | null;
 }
 
 /** The attribute with a row's key. */
 export const ROW = 'data-row';
 
-/** J and K, or the arrow keys, move through the list; Enter opens the stage. A and D belong to the form. */
-export function useInboxKeys({ keys, selected, select, open }: InboxKeys): void {
+/**
+ * J and K, or the arrow keys, move through the list; X picks, Shift+X all equal ones, Escape takes that back; Enter opens the
+ * stage. A and D belong to the form.
+ */
+export function useInboxKeys({ keys, selected, select, open, pick, endPicking }: InboxKeys): void {
+  const here = () => document.activeElement?.getAttribute(ROW) ?? selected;
   const move = (by: 1 | -1) => (event: KeyboardEvent) => {
     if (isBusy(event, event.key.startsWith('Arrow'))) return false;
     // The focus moves at once and the page follows, so that fast key presses are not lost.
-    const here = document.activeElement?.getAttribute(ROW) ?? selected;
-    const place = here === null ? -1 : keys.indexOf(here);
+    const row = here();
+    const place = row === null ? -1 : keys.indexOf(row);
     const next = keys[Math.min(keys.length - 1, Math.max(0, place + by))];
     if (next === undefined) return false;
     select(next);
@@ -29,7 +37,16 @@ export function useInboxKeys({ keys, selected, select, open }: InboxKeys): void 
     open();
     return true;
   };
-  useShortcuts({ j: move(1), arrowdown: move(1), k: move(-1), arrowup: move(-1), enter });
+  const x = (event: KeyboardEvent) => {
+    const row = here();
+    return !isBusy(event, false) && row !== null && pick(row, event.shiftKey);
+  };
+  const end = (event: KeyboardEvent) => {
+    if (isBusy(event, false) || endPicking === null) return false;
+    endPicking();
+    return true;
+  };
+  useShortcuts({ x, escape: end, j: move(1), arrowdown: move(1), k: move(-1), arrowup: move(-1), enter });
 }
 
 /** Whether a dialog or a menu is open, or (if `own`) the target uses the key itself. */

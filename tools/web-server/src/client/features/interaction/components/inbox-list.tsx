@@ -1,27 +1,18 @@
-import type { PendingRequest, StageView } from '@callboard/contract';
+import type { PendingRequest } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { type ReactElement, type ReactNode, useEffect, useId } from 'react';
-import { Link } from 'react-router';
-import { clockTime, count } from '../../../lib/format.ts';
-import { stoppedWords } from '../../../lib/needs-you-words.ts';
+import { count } from '../../../lib/format.ts';
 import { requestKey } from '../../../lib/request-text.ts';
-import { waitingSince } from '../../../lib/stages-needing-you.ts';
-import { useCanAnswer } from '../../../stream/stream-context.tsx';
-import { KindIcon } from '../../../ui/kind-icon.tsx';
-import { ProjectMark } from '../../../ui/project-mark.tsx';
-import { StageIdText } from '../../../ui/stage-id-text.tsx';
-import { TextWithPath } from '../../../ui/text-with-path.tsx';
-import { TimeSince } from '../../../ui/time-since.tsx';
-import { type ItemOutcome, useDecideAll } from '../api/use-decide.ts';
-import { useLaterOf } from '../api/use-me.ts';
-import { useFolder, useProjectName, useStageTitle } from '../api/use-request.ts';
-import { askFor } from '../model/arming-store.ts';
+import type { ItemOutcome, useDecideAll } from '../api/use-decide.ts';
+import { useMe } from '../api/use-me.ts';
+import { useStageTitle } from '../api/use-request.ts';
+import type { InboxPlaces } from '../model/inbox-filter.ts';
 import type { InboxGroup } from '../model/inbox-groups.ts';
 import type { InboxItem } from '../model/inbox-items.ts';
-import { askPath, askSummary } from '../words/request-words.ts';
-import { DecisionButton, DecisionPlace } from './decision-place.tsx';
+import { useInboxPicks } from '../model/inbox-picks.ts';
 import css from './inbox.module.css';
-import { ROW } from './inbox-keys.ts';
+import picking from './inbox-picking.module.css';
+import { PickBox, RequestRow, StageRow } from './inbox-rows.tsx';
 
 interface InboxListProps {
   groups: readonly InboxGroup[];
@@ -31,44 +22,62 @@ interface InboxListProps {
   /** `selected` is the key of the row that is shown, `wanted` of the one that was asked for. */
   selected: string | undefined;
   wanted: string | null;
+  places: InboxPlaces;
   others: ReactNode;
   hasOthers: boolean;
+  /** Whether there are items that the filter hides. */
+  isFiltered: boolean;
+  decideAll: ReturnType<typeof useDecideAll>;
+  /** Picks the requests of a group, and shows them together. */
+  lookAt: (group: InboxGroup) => void;
 }
 
-/** The list: single requests, equal requests under a header that decides them all, and stopped stages. */
-export function InboxList({ groups, later, items, selected, wanted, others, hasOthers }: InboxListProps) {
-  const decideAll = useDecideAll();
+/** The list: single requests, equal requests under a header that leads to a look at them all, and stopped stages. */
+export function InboxList(props: InboxListProps) {
+  const { groups, later, items, selected, wanted, places, others, hasOthers, isFiltered, decideAll, lookAt } = props;
   const isEmpty = !hasOthers && items.length === 0;
   useResetReportOnNextStep(decideAll, wanted, isEmpty);
+  const isPicking = useInboxPicks((state) => state.isPicking || state.picked.size > 0);
+  const laterUntil = new Map(useMe().later.map((one) => [requestKey(one), one.until]));
   const stopped = items.flatMap((item) => (item.kind === 'stage' ? [item] : []));
   const addresses = new Map(items.map(({ key, address }) => [key, address]));
+  const rowOf = (request: PendingRequest) => {
+    const key = requestKey(request);
+    const place = places[request.stageId];
+    const row = { isSelected: key === selected, address: addresses.get(key) ?? '/inbox', place };
+    return { key, row };
+  };
+  const requestRow = (request: PendingRequest) => {
+    const { key, row } = rowOf(request);
+    return (
+      <li key={key} className={picking.rowPlace}>
+        <RequestRow {...row} request={request} />
+        <PickBox request={request} title={row.place?.title ?? request.stageId} />
+      </li>
+    );
+  };
   return (
-    <div className={css.listPane}>
+    <div className={css.listPane} data-picking={isPicking}>
       <div role="status">
-        {decideAll.data !== undefined && <Report outcomes={decideAll.data} dismiss={decideAll.reset} />}
+        {decideAll.data !== undefined && decideAll.data.length > 0 && (
+          <Report outcomes={decideAll.data} dismiss={decideAll.reset} />
+        )}
       </div>
       {others}
       {isEmpty && (
         <p className={css.empty}>
-          Nothing waits for you. Requests and stopped stages appear here, the longest waiting first.
+          {isFiltered
+            ? 'Nothing that matches the filter waits for you.'
+            : 'Nothing waits for you. Requests and stopped stages appear here, the longest waiting first.'}
         </p>
       )}
       <ul className={css.list}>
         {groups.map((group) => {
-          const rows = group.requests.map((request) => {
-            const key = requestKey(request);
-            return (
-              <li key={key}>
-                <RequestRow request={request} isSelected={key === selected} address={addresses.get(key) ?? '/inbox'} />
-              </li>
-            );
-          });
+          const rows = group.requests.map(requestRow);
           if (group.requests.length === 1) return rows;
           return (
             <li key={group.key} className={css.group}>
-              <DecisionPlace key={rowKeys(group)} about={rowKeys(group)} takesKeys={false}>
-                <GroupHead group={group} decideAll={decideAll} />
-              </DecisionPlace>
+              <GroupHead group={group} lookAt={lookAt} />
               <ul>{rows}</ul>
             </li>
           );
@@ -76,14 +85,13 @@ export function InboxList({ groups, later, items, selected, wanted, others, hasO
       </ul>
       <Section title="Later">
         {later.map((request) => {
-          const key = requestKey(request);
-          const row = { isSelected: key === selected, address: addresses.get(key) ?? '/inbox' };
-          return <RequestRow key={key} {...row} request={request} isLater />;
+          const { key, row } = rowOf(request);
+          return <RequestRow key={key} {...row} request={request} isLater until={laterUntil.get(key) ?? null} />;
         })}
       </Section>
       <Section title="Stopped">
         {stopped.map(({ key, stage, address }) => (
-          <StageRow key={key} stage={stage} isSelected={key === selected} address={address} />
+          <StageRow key={key} stage={stage} place={places[stage.id]} isSelected={key === selected} address={address} />
         ))}
       </Section>
     </div>
@@ -124,29 +132,15 @@ function useResetReportOnNextStep(
   }, [wanted, isEmpty]);
 }
 
-/** The React key of a group: a request more or less makes its buttons new ones. */
-const rowKeys = ({ requests }: InboxGroup) => requests.map(requestKey).join();
-
 interface GroupHeadProps {
   group: InboxGroup;
-  decideAll: ReturnType<typeof useDecideAll>;
+  lookAt: (group: InboxGroup) => void;
 }
 
-function GroupHead({ group: { requests, rule }, decideAll }: GroupHeadProps) {
-  const off = !useCanAnswer() || decideAll.isPending;
+/** How many equal requests there are. They are decided together after a look at each. */
+function GroupHead({ group, lookAt }: GroupHeadProps) {
+  const { requests, rule } = group;
   const n = requests.length;
-  const isMine = decideAll.isPending && decideAll.variables.requests === requests;
-  const button = (decision: 'allow' | 'deny', label: string) => (
-    <DecisionButton
-      size="compact-sm"
-      variant={decision === 'allow' ? 'filled' : 'default'}
-      disabled={off}
-      loading={isMine && decideAll.variables?.decision === decision}
-      act={() => decideAll.mutate({ requests, decision })}
-    >
-      {label}
-    </DecisionButton>
-  );
   return (
     <div className={css.groupHead}>
       <span className={css.groupWords}>
@@ -158,10 +152,9 @@ function GroupHead({ group: { requests, rule }, decideAll }: GroupHeadProps) {
           </>
         )}
       </span>
-      <span className={css.groupButtons}>
-        {button('deny', `Deny all ${n}`)}
-        {button('allow', `Allow all ${n}`)}
-      </span>
+      <Button variant="subtle" size="compact-sm" aria-keyshortcuts="Shift+X" onClick={() => lookAt(group)}>
+        Look at all {n}
+      </Button>
     </div>
   );
 }
@@ -193,73 +186,5 @@ function ReportLine({ outcome: { request, words } }: { outcome: ItemOutcome }) {
     <li>
       {useStageTitle(request.stageId)}: {words}
     </li>
-  );
-}
-
-interface RowProps {
-  isSelected: boolean;
-  address: string;
-}
-
-function RequestRow({ request, isLater = false, ...row }: RowProps & { request: PendingRequest; isLater?: boolean }) {
-  const folder = useFolder(request.stageId);
-  const until = useLaterOf(request)?.until ?? null;
-  const { kind, toolName } = request;
-  return (
-    <Row {...row} id={requestKey(request)} stageId={request.stageId} at={request.createdAt}>
-      <div className={css.rowAsk} title={askSummary(request, folder)}>
-        <KindIcon kind={kind} toolName={toolName} size={14} />
-        <span className={css.rowText}>
-          <TextWithPath text={askSummary(request, folder)} path={askPath(request, folder)} isLine />
-        </span>
-      </div>
-      {request.agent !== null && <div className={css.rowMore}>by agent “{request.agent}”</div>}
-      {isLater && until !== null && <div className={css.rowMore}>calls again at {clockTime(until)}</div>}
-    </Row>
-  );
-}
-
-function StageRow({ stage, ...row }: RowProps & { stage: StageView }) {
-  const { text, tone } = stoppedWords(stage);
-  return (
-    <Row {...row} id={String(stage.id)} stageId={stage.id} at={waitingSince(stage)}>
-      <div className={css.rowAsk} data-tone={tone} title={text}>
-        <span className={css.rowText}>{text}</span>
-      </div>
-    </Row>
-  );
-}
-
-interface RowFrameProps extends RowProps {
-  id: string;
-  stageId: StageView['id'];
-  at: string;
-  children: ReactNode;
-}
-
-/** The frame of a row: its stage, since when it waits, and its project. */
-function Row({ id, stageId, at, isSelected, address, children }: RowFrameProps) {
-  const title = useStageTitle(stageId);
-  const project = useProjectName(stageId);
-  return (
-    <Link className={css.row} to={address} aria-current={isSelected} {...{ [ROW]: id }} onClick={() => askFor(id)}>
-      <div className={css.rowTop}>
-        {project !== undefined && (
-          <span className={css.rowProject} title={project}>
-            <ProjectMark name={project} />
-          </span>
-        )}
-        <span className={css.rowTitle} title={title}>
-          {title}
-        </span>
-        <span className={css.rowId}>
-          <StageIdText id={stageId} />
-        </span>
-        <span className={css.rowTime}>
-          <TimeSince at={at} />
-        </span>
-      </div>
-      {children}
-    </Link>
   );
 }

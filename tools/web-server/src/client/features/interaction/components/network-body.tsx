@@ -21,24 +21,33 @@ const PLACE_WORDS: Record<HostPlace, string> = {
 
 type Duration = RuleScope | 'process';
 
+/** The host that is asked for, what it is, and which command asks. */
+export function AskedHost({ request }: { request: PendingRequest }) {
+  const place = hostPlace(field(request.input, 'host'));
+  return (
+    <>
+      <pre className={codeCss.block}>{hostWords(request)}</pre>
+      {place !== null && (
+        <p className={content.warning}>
+          <IconAlertTriangle size={16} aria-hidden />
+          {PLACE_WORDS[place]}
+        </p>
+      )}
+      <AskedBy commands={request.commands} />
+    </>
+  );
+}
+
 /** A sandboxed command wants to reach a host: which host, which command, and for how long. */
 export function NetworkBody({ request, approve }: FormProps) {
   const [duration, setDuration] = useState<Duration>('process');
   const sent = approve.isPending || approve.isSuccess;
   const host = field(request.input, 'host');
-  const place = hostPlace(host);
   return (
     <>
       <div className={css.scroll}>
         <RequestMeta request={request} />
-        <pre className={codeCss.block}>{hostWords(request)}</pre>
-        {place !== null && (
-          <p className={content.warning}>
-            <IconAlertTriangle size={16} aria-hidden />
-            {PLACE_WORDS[place]}
-          </p>
-        )}
-        <AskedBy commands={request.commands} />
+        <AskedHost request={request} />
         {hostRule(host) === null && (
           <p className={css.why}>
             Allow lasts until the process of this session ends. This host is never kept as a rule.

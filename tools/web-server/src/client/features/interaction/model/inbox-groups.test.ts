@@ -30,6 +30,26 @@ it('groups calls under the same rule, and names the rule', () => {
   expect(groups[0]?.rule).toBe('Bash(npm run *)');
 });
 
+it('takes the same file of two worktrees for the same, and other stakes for another request', () => {
+  const edit = (stageId: string, folder: string, minutes: number, stakes: object[] = []) =>
+    request(stageId, `r-${stageId}`, {
+      toolName: 'Edit',
+      input: { file_path: `${folder}/src/a.ts`, old_string: '1', new_string: '2' },
+      createdAt: at(minutes),
+      suggestions: [],
+      stakes,
+    });
+  const folderOf = (stageId: string) => `/w/${stageId}`;
+  const outside = [{ code: 'outside', text: 'Changes files outside the stage’s folder.', command: null }];
+  const pending = [edit('A', '/w/A', 1), edit('B', '/w/B', 2), edit('C', '/w/C', 3, outside), edit('D', '/w/AB', 4)];
+  expect(idsOf(inboxGroups(pending, folderOf))).toEqual([['A', 'B'], ['C'], ['D']]);
+});
+
+it('never groups what leaves the sandbox', () => {
+  const leaving = { leavesSandbox: { reason: null } };
+  expect(inboxGroups([bash('A', 'npm i', 1, leaving), bash('B', 'npm i', 2, leaving)])).toHaveLength(2);
+});
+
 it('never groups questions or plans', () => {
   const plan = (id: string) => request(id, `p-${id}`, { kind: 'plan', toolName: 'ExitPlanMode', input: { plan: 'x' } });
   expect(inboxGroups([plan('A'), plan('B')])).toHaveLength(2);

@@ -13,43 +13,57 @@ export interface InboxGroup {
   rule: string | null;
 }
 
-/** Groups the requests, longest-waiting first. Equal requests form one group in the position of the oldest. */
-export function inboxGroups(pending: readonly PendingRequest[]): InboxGroup[] {
-  const groups: InboxGroup[] = [];
+/**
+ * Groups the requests, longest-waiting first. Equal requests form one group in the position of the oldest: the same tool, with the
+ * same stakes and the same input, or under the same rule.
+ * @param folderOf returns a stage's worktree: the same file in two worktrees is the same input
+ */
+export function inboxGroups(pending: readonly PendingRequest[], folderOf: FolderOf = nowhere): InboxGroup[] {
+  const groups: (InboxGroup & { input: string })[] = [];
+  const known = new Map<string, (typeof groups)[number]>();
   for (const request of inOrder(pending)) {
-    const group = groups.find(({ requests: [first] }) => first !== undefined && isEqual(first, request));
-    if (group === undefined) groups.push({ key: requestKey(request), requests: [request], rule: null });
-    else group.requests.push(request);
+    const input = sameKey(request, folderOf(request.stageId));
+    const rule = ruleOf(request);
+    const keys = mayBeDecidedTogether(request) ? [input, ...(rule === null ? [] : [ruleKey(request, rule)])] : [];
+    const group = keys.map((key) => known.get(key)).find((found) => found !== undefined);
+    if (group !== undefined) {
+      group.requests.push(request);
+      if (group.input !== input) group.rule = rule;
+      continue;
+    }
+    const own = { key: requestKey(request), requests: [request], rule: null, input };
+    groups.push(own);
+    for (const key of keys) known.set(key, own);
   }
-  return groups.map((group) => ({ ...group, rule: commonRule(group.requests) }));
+  return groups.map(({ input: _, ...group }) => group);
 }
 
-function isEqual(a: PendingRequest, b: PendingRequest): boolean {
-  if (a.kind !== b.kind || a.toolName !== b.toolName) return false;
-  if (!requestKinds[a.kind].canBeGrouped) return false;
-  // A person must look at each command that leaves the sandbox separately.
-  if (a.leavesSandbox !== null || b.leavesSandbox !== null) return false;
-  if (sameInput(a, b)) return true;
-  const rule = ruleOf(a);
-  return rule !== null && rule === ruleOf(b);
+type FolderOf = (stageId: PendingRequest['stageId']) => string | null;
+const nowhere: FolderOf = () => null;
+
+/** Whether it may be decided with others. A person looks at each command that leaves the sandbox separately. */
+export const mayBeDecidedTogether = ({ kind, leavesSandbox }: PendingRequest): boolean =>
+  requestKinds[kind].canBeGrouped && leavesSandbox === null;
+
+/** Equal for equal requests. Ignores the description, as Claude words it differently each time, and where the worktree is. */
+function sameKey(
+  { kind, toolName, input: { description: _, ...input }, stakes }: PendingRequest,
+  folder: string | null,
+) {
+  const entries = Object.entries(input).sort(([x], [y]) => x.localeCompare(y));
+  const text = JSON.stringify([kind, toolName, entries, stakes.map(({ code, text }) => [code, text])]);
+  if (folder === null) return text;
+  const path = JSON.stringify(folder).slice(1, -1);
+  // Not the beginning of a longer name: STAGE-1 is not where STAGE-10 is.
+  return text.split(path).reduce((done, next) => `${done}${/^[\w.-]/.test(next) ? path : '.'}${next}`);
 }
 
-/** Ignores the description, as Claude words it differently each time. */
-function sameInput(a: PendingRequest, b: PendingRequest): boolean {
-  const bare = ({ input: { description: _, ...input } }: PendingRequest) =>
-    JSON.stringify(Object.entries(input).sort(([x], [y]) => x.localeCompare(y)));
-  return bare(a) === bare(b);
-}
+const ruleKey = ({ kind, toolName, stakes }: PendingRequest, rule: string): string =>
+  JSON.stringify(['rule', kind, toolName, rule, stakes.map(({ code }) => code)]);
 
 function ruleOf(request: PendingRequest): string | null {
   const offer = alwaysAllowOffers(request).find(({ kind }) => kind === 'allow');
   return offer === undefined ? null : offer.rules.join(', ');
-}
-
-function commonRule(requests: readonly PendingRequest[]): string | null {
-  const [first, ...rest] = requests;
-  if (first === undefined || rest.every((other) => sameInput(first, other))) return null;
-  return ruleOf(first);
 }
 
 /** Returns the row that follows a removed one: the next one after it, or else the last one before it. */

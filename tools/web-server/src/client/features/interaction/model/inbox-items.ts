@@ -1,15 +1,20 @@
 import type { PendingRequest, StageView } from '@callboard/contract';
 import { requestKey } from '../../../lib/request-text.ts';
+import { type InboxFilter, inboxAddress } from './inbox-filter.ts';
 
 /** A row of the inbox: a request, or a stage that needs a person but has no request. */
 export type InboxItem =
   | { kind: 'request'; key: string; address: string; stageId: PendingRequest['stageId']; request: PendingRequest }
   | { kind: 'stage'; key: string; address: string; stageId: StageView['id']; stage: StageView };
 
-const address = (name: InboxItem['kind'], key: string) => `/inbox?${new URLSearchParams({ [name]: key })}`;
+interface Rows {
+  requests: readonly PendingRequest[];
+  stopped: readonly StageView[];
+}
 
 /** Returns the inbox's rows. Requests come first, as Claude waits for them. */
-export function inboxItems(requests: readonly PendingRequest[], stopped: readonly StageView[]): InboxItem[] {
+export function inboxItems({ requests, stopped }: Rows, filter: InboxFilter): InboxItem[] {
+  const address = (name: InboxItem['kind'], key: string) => inboxAddress(filter, { name, key });
   return [
     ...requests.map((request): InboxItem => {
       const key = requestKey(request);

@@ -1,0 +1,187 @@
+import type { BoardView, Me, PendingRequest } from '@callboard/contract';
+import { act, screen, within } from '@testing-library/react';
+import { expect, it, onTestFinished } from 'vitest';
+import { useInboxPicks } from '../features/interaction/model/inbox-picks.ts';
+import { openPage } from '../test/open-page.tsx';
+import { problem } from '../test/page-server.ts';
+import { at, board, decision, request, session, stage } from '../test/samples.ts';
+
+const ADA: Me = { name: 'Ada', presentation: 'overlay', later: [] };
+const TITLES = ['Login form', 'Search index', 'Footer', 'Header'];
+const DELETES = [{ code: 'deletes' as const, text: 'Deletes dist.', command: null }];
+
+/** Four stages: the first three ask the same, the fourth for something else. The ids are the test's own. */
+function asking(name: string): { view: BoardView; pending: PendingRequest[] } {
+  const commands = ['npm i', 'npm i', 'npm i', 'rm -r dist'];
+  const pending = commands.map((command, nth) =>
+    request(`STAGE-${nth + 1}`, `${name}-${nth + 1}`, {
+      input: { command, description: `For ${nth}` },
+      createdAt: at(nth),
+      suggestions: [],
+      stakes: nth === 3 ? DELETES : [],
+    }),
+  );
+  const stages = TITLES.map((title, nth) => ({
+    stage: stage(`STAGE-${nth + 1}`, { title, projectId: nth < 2 ? 'web' : 'api' }),
+    session: session(`STAGE-${nth + 1}`, { state: 'waiting' }),
+  }));
+  return { view: { ...board({ stages, pending }), me: ADA }, pending };
+}
+
+type Observed = { tell: (isIntersecting: boolean) => void; element: Element };
+
+/** What comes into sight is told by the test; buttons are always in sight. */
+function watchSight(): { see: (key: string) => Promise<void> } {
+  const observed = new Set<Observed>();
+  const Real = globalThis.IntersectionObserver;
+  class Told extends Real {
+    readonly #callback: IntersectionObserverCallback;
+    constructor(callback: IntersectionObserverCallback) {
+      super(callback);
+      this.#callback = callback;
+    }
+    override observe(element: Element): void {
+      const tell = (isIntersecting: boolean) =>
+        this.#callback([Object.assign(Object.create(null), { isIntersecting, intersectionRatio: 1 })], this);
+      if (element.hasAttribute('data-end-of')) observed.add({ tell, element });
+      else tell(true);
+    }
+  }
+  globalThis.IntersectionObserver = Told;
+  // Nothing covers the one form there is.
+  document.elementFromPoint = () => document.querySelector('[data-request-place]');
+  onTestFinished(() => {
+    Reflect.deleteProperty(document, 'elementFromPoint');
+    globalThis.IntersectionObserver = Real;
+    useInboxPicks.getState().clear();
+  });
+  const endOf = (key: string) =>
+    [...observed].filter(({ element }) => element.getAttribute('data-end-of') === key && element.isConnected);
+  return {
+    async see(key) {
+      await expect.poll(() => endOf(key).length).toBeGreaterThan(0);
+      act(() => {
+        for (const { tell } of endOf(key)) tell(true);
+      });
+      await expect.poll(() => useInboxPicks.getState().looked.has(key)).toBe(true);
+    },
+  };
+}
+
+function open(path: string, view: BoardView) {
+  const sight = watchSight();
+  const { user, server } = openPage(path, view);
+  server.answer({
+    get_drafts: () => ({ drafts: [] }),
+    approve_tool: ({ requestId }) => {
+      const of = view.pending.find((one) => one.requestId === requestId);
+      return of === undefined ? problem('unknown_request', 'No such request.') : { decision: decision(of) };
+    },
+  });
+  const sent = () => server.received.flatMap(({ command, input }) => (command === 'approve_tool' ? [input] : []));
+  return { ...sight, user, server, sent };
+}
+const key = (nth: number, name: string) => `STAGE-${nth}/${name}-${nth}`;
+const isOff = (button: HTMLElement) =>
+  button.hasAttribute('disabled') || button.getAttribute('aria-disabled') === 'true';
+const shownRows = () =>
+  TITLES.filter((title) => screen.queryByRole('link', { name: new RegExp(`^${title}`) }) !== null);
+
+it('decides equal requests together only after each was looked at, each by a decision of its own', async () => {
+  const { view } = asking('together');
+  const { user, see, sent, server } = open('/inbox', view);
+  await user.click(await screen.findByRole('button', { name: 'Look at all 3' }));
+  const list = within(await screen.findByRole('list', { name: 'Picked requests' }));
+  const items = list.getAllByRole('listitem');
+  expect(items.map(({ textContent }) => textContent?.includes('npm i'))).toEqual([true, true, true]);
+  const allow = screen.getByRole('button', { name: /^Allow all 3/ });
+  await see(key(1, 'together'));
+  await see(key(2, 'together'));
+  await screen.findByText('2 of 3 looked at');
+  expect(isOff(allow)).toBe(true);
+  await see(key(3, 'together'));
+  await screen.findByText('All 3 looked at');
+  await expect.poll(() => isOff(allow)).toBe(false);
+  server.answer({
+    approve_tool: ({ requestId }) => {
+      const of = view.pending.find((one) => one.requestId === requestId);
+      if (of === undefined || requestId === 'together-2') return problem('already_decided', 'It was denied by Bo.');
+      return { decision: decision(of) };
+    },
+  });
+  await user.click(allow);
+  const report = within(await screen.findByText('2 requests allowed, 1 not.').then((one) => one.closest('div') ?? one));
+  report.getByText('Login form: allowed');
+  report.getByText(/^Search index: .*It was denied by Bo\./);
+  report.getByText('Footer: allowed');
+  const ids = [1, 2, 3].map((nth) => ({ stageId: `STAGE-${nth}`, requestId: `together-${nth}`, decision: 'allow' }));
+  expect(sent()).toEqual(expect.arrayContaining(ids));
+  expect(sent()).toHaveLength(3);
+  await screen.findByRole('form', { name: /^Header/ });
+});
+
+it('picks by keyboard, and decides what was picked once each was looked at', async () => {
+  const { view } = asking('keys');
+  const { user, see, sent } = open('/inbox', view);
+  await screen.findByRole('form', { name: /^Login form/ });
+  await user.keyboard('x');
+  await screen.findByText('1 picked: pick another to decide both');
+  await user.keyboard('jjjx');
+  await screen.findByRole('heading', { name: '2 requests in 2 stages' });
+  await user.keyboard('a');
+  await see(key(1, 'keys'));
+  await user.keyboard('d');
+  expect(sent()).toEqual([]);
+  await see(key(4, 'keys'));
+  const deny = screen.getByRole('button', { name: /^Deny all 2/ });
+  await expect.poll(() => deny.getAttribute('aria-keyshortcuts')).toBe('d');
+  await user.keyboard('d');
+  await expect.poll(sent).toHaveLength(2);
+  expect(sent()).toMatchObject([
+    { requestId: 'keys-1', decision: 'deny' },
+    { requestId: 'keys-4', decision: 'deny' },
+  ]);
+
+  // Shift+X picks all equal ones; S sets all of them aside; Escape ends it.
+  await user.keyboard('{Shift>}X{/Shift}');
+  await screen.findByRole('heading', { name: '2 requests in 2 stages' });
+  await user.keyboard('{Escape}');
+  await expect.poll(() => screen.queryByRole('heading', { name: '2 requests in 2 stages' })).toBeNull();
+});
+
+it('sets what was picked aside together', async () => {
+  const { view } = asking('later');
+  const { user, server } = open('/inbox', view);
+  server.answer({
+    set_later: ({ requestId, stageId = view.pending[0]?.stageId }) => ({
+      later: stageId === undefined ? null : { stageId, requestId, until: null },
+    }),
+  });
+  await user.click(await screen.findByRole('button', { name: 'Look at all 3' }));
+  const actions = within(
+    await screen.findByRole('list', { name: 'Picked requests' }).then((list) => list.parentElement ?? list),
+  );
+  await user.click(actions.getByRole('button', { name: 'Later' }));
+  const later = within(await screen.findByRole('region', { name: 'Later' }));
+  await expect.poll(() => later.getAllByRole('link')).toHaveLength(3);
+  expect(screen.queryByRole('list', { name: 'Picked requests' })).toBeNull();
+});
+
+it('filters by kind and risk in the address, which each row keeps, and counts what is hidden', async () => {
+  const { view } = asking('filter');
+  const { user } = open('/inbox?risk=deletes', view);
+  await screen.findByText('1 of 4 shown');
+  expect(shownRows()).toEqual(['Header']);
+  const risk = screen.getByRole('combobox', { name: 'Risk' });
+  expect(
+    within(risk)
+      .getAllByRole('option')
+      .map(({ textContent }) => textContent),
+  ).toEqual(['All risks', 'Deletes (1)', 'Nothing known (3)']);
+  await user.selectOptions(risk, 'none');
+  expect(shownRows()).toEqual(TITLES.slice(0, 3));
+  await user.keyboard('j');
+  await expect.poll(() => location.search).toContain('risk=none');
+  await user.click(screen.getByRole('button', { name: 'Show all' }));
+  expect(shownRows()).toEqual(TITLES);
+});
