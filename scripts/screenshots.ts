@@ -11,6 +11,7 @@ import { apiOf, makeScene, type Scene } from '../e2e/support/scene.ts';
 import { checkPictures } from './check-pictures.ts';
 import { finishingPictures } from './finishing-pictures.ts';
 import { goingBackPictures } from './going-back-pictures.ts';
+import { limitPictures } from './limit-pictures.ts';
 import { movingInPictures } from './moving-in-pictures.ts';
 import { pullRequestPictures } from './pull-request-pictures.ts';
 import { reviewPictures } from './review-pictures.ts';
@@ -134,7 +135,7 @@ const PICTURES: Record<string, Look> = {
   ...Object.fromEntries(
     Object.entries({
       ...{ ...finishingPictures, ...pullRequestPictures, ...workspacePictures },
-      ...{ ...movingInPictures, ...checkPictures, ...goingBackPictures },
+      ...{ ...movingInPictures, ...checkPictures, ...goingBackPictures, ...limitPictures },
     }).map(([name, look]): [string, Look] => [
       name,
       (page, { review }) => look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),

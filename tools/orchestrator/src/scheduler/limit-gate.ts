@@ -24,10 +24,12 @@ export function limitGate({ limits, settings }: LimitsView, now: string): StageG
   const isNear = state === 'near' && holdStartsAt !== null;
   if (state !== 'reached' && !isNear) return () => null;
   const share = utilization === null ? 'near' : `at ${Math.round(utilization * 100)} %`;
-  const reason = state === 'reached' ? 'Waits for the usage limit' : `Usage limit ${share}`;
+  const reason = state === 'reached' ? 'Usage limit reached' : `Usage limit ${share}`;
   const hold = { code: 'usage-limit', reason, until: resetsAt } as const;
   return ({ session }) => {
     if (session === null) return hold;
-    return state === 'reached' && resetsAt !== null ? hold : null;
+    // Its own limit it has waited for, by a clock that nobody sets (`wait-clock.ts`).
+    const isOther = resetsAt !== null && resetsAt !== session.limitWait?.resetsAt;
+    return state === 'reached' && isOther ? hold : null;
   };
 }

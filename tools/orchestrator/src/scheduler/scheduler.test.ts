@@ -165,7 +165,8 @@ describe('waits for a usage limit', () => {
     expect(held(view({ ...told, status: 'near' }, { ...LIMIT_DEFAULTS, holdStartsAt: 0.95 })).start).toEqual(['new']);
     expect(held(view({ ...told, status: 'near' }, { ...LIMIT_DEFAULTS, holdStartsAt: null })).start).toEqual(['new']);
     const reached = held(view({ ...told, status: 'reached' }, { ...LIMIT_DEFAULTS, holdStartsAt: null }));
-    expect(reached).toMatchObject({ goOn: [], start: [], holds: [{ reason: 'Waits for the usage limit' }] });
+    expect(reached).toMatchObject({ goOn: [], start: [], holds: [{ reason: 'Usage limit reached' }] });
+    expect(held(view({ ...told, resetsAt: goesOnAt(1), status: 'reached' })).goOn).toEqual(['old']); // what it waited for
     expect(held(NO_LIMITS)).toMatchObject({ goOn: ['old'], start: ['new'], holds: [] });
   });
 });

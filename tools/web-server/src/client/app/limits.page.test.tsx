@@ -40,7 +40,7 @@ function open(path: string, goesOnAt: string | null, limits = REACHED) {
 it('says on the board when stages go on, and calls nobody', async () => {
   const { user } = open('/', RESET);
   await screen.findByText(`5-hour limit reached, resets ${WHEN}. 1 stage goes on by itself.`);
-  await within(screen.getByRole('region', { name: 'Running' })).findByText(`Usage limit: goes on at ${WHEN}`);
+  await within(screen.getByRole('region', { name: 'Running' })).findByText(`Goes on at ${WHEN}: usage limit`);
   expect(within(screen.getByRole('region', { name: 'Needs you' })).queryByText(/limit/)).toBeNull();
   await user.click(screen.getByRole('button', { name: `Usage limit until ${WHEN}` }));
   const dialog = await screen.findByRole('dialog', { name: 'Usage limits' });

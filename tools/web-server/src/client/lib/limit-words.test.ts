@@ -58,6 +58,7 @@ it('says how a stage goes on', () => {
       completedAt,
     });
   expect(words(ahead, ahead)).toBe(`Usage limit: goes on at ${comingTime(ahead)}`);
+  expect(words(NOW.toISOString(), NOW.toISOString())).toBe('Usage limit has reset: goes on when there is room');
   expect(words(ahead, null)).toBe(`Usage limit until ${comingTime(ahead)}`);
   expect(words(NOW.toISOString(), null)).toBe('Usage limit has reset');
   expect(words(null, null)).toBe('Usage limit reached');

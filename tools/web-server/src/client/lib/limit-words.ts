@@ -19,15 +19,19 @@ export function comingTime(iso: string, now = new Date()): string {
   return at.toDateString() === now.toDateString() ? clockTime(iso) : `${DAY.format(at)} ${clockTime(iso)}`;
 }
 
+/** Whether an instant is still to come. */
+export const isAhead = (iso: string): boolean => Date.parse(iso) > Date.now();
+
 /** How a stage that stopped at a usage limit goes on, in one line; null for any other. */
 export function limitWaitWords({ session, completedAt }: Pick<StageView, 'session' | 'completedAt'>): string | null {
   const wait = session?.limitWait ?? null;
   if (wait === null || completedAt !== null) return null;
-  if (wait.goesOnAt !== null) return `Usage limit: goes on at ${comingTime(wait.goesOnAt)}`;
+  if (wait.goesOnAt !== null)
+    return isAhead(wait.goesOnAt)
+      ? `Usage limit: goes on at ${comingTime(wait.goesOnAt)}`
+      : 'Usage limit has reset: goes on when there is room';
   if (wait.resetsAt === null) return 'Usage limit reached';
-  return Date.parse(wait.resetsAt) > Date.now()
-    ? `Usage limit until ${comingTime(wait.resetsAt)}`
-    : 'Usage limit has reset';
+  return isAhead(wait.resetsAt) ? `Usage limit until ${comingTime(wait.resetsAt)}` : 'Usage limit has reset';
 }
 
 /** A used share: "93 %". */

@@ -5,6 +5,7 @@ import { useCallback } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { cost } from '../../../lib/format.ts';
+import { limitWaitWords } from '../../../lib/limit-words.ts';
 import { phaseNow } from '../../../lib/needs-you-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { PHASE_FINISHED, reasonWords, type StateWords, stateWords } from '../../../lib/state-words.ts';
@@ -137,6 +138,7 @@ function Row({ stage }: { stage: SessionStage }) {
 function Detail({ card, state }: { card: CardData; state: StateWords }) {
   if (state.tone === 'fail') return <span className={css.reason}>{reasonWords(card.stage)}</span>;
   if (state.words === PHASE_FINISHED) return <span className={css.reason}>{phaseNow(card.stage)}</span>;
+  if (limitWaitWords(card.stage) === state.words) return null;
   if (card.words.text.toLowerCase() === state.words.toLowerCase()) return null;
   return <RowLine card={card} />;
 }

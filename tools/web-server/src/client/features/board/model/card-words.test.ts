@@ -1,5 +1,6 @@
 import type { StageView } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
+import { comingTime } from '../../../lib/limit-words.ts';
 import { board, decision, request, session, stage } from '../../../test/samples.ts';
 import { cardWords } from './card-words.ts';
 
@@ -43,6 +44,20 @@ it('says what keeps a stage from starting automatically', () => {
   const startHold = { code: 'memory' as const, reason: 'Waits for memory', until: null, stageIds: [] };
   expect(words({ ...one({ autoStart: true }), startHolds: [startHold] }).text).toBe('Waits for memory');
   expect(words({ ...one({ autoStart: false }), startHolds: [startHold] }).text).toBe('');
+  const until = new Date(Date.now() + 1_000).toISOString();
+  const near = { code: 'usage-limit' as const, reason: 'Usage limit at 93 %', until, stageIds: [] };
+  expect(words({ ...one({ autoStart: true }), startHolds: [near] }).text).toBe(
+    `Starts after ${comingTime(until)}: usage limit at 93 %`,
+  );
+});
+
+it('says when a stage goes on that stopped at a usage limit, and what keeps it then', () => {
+  const goesOnAt = new Date(Date.now() + 1_000).toISOString();
+  const limitWait = { since: goesOnAt, window: null, resetsAt: goesOnAt, goesOnAt };
+  const view = one({}, { state: 'idle', lastTurn: { outcome: 'failed', at: goesOnAt, message: null }, limitWait });
+  expect(words(view)).toEqual({ text: `Goes on at ${comingTime(goesOnAt)}: usage limit`, tone: 'plain' });
+  const memory = { code: 'memory' as const, reason: 'Waits for memory', until: null, stageIds: [] };
+  expect(words({ ...view, startHolds: [memory] }).text).toBe('Waits for memory');
 });
 
 it('says of a done stage whether its work was merged', () => {

@@ -1,6 +1,6 @@
 import type { PendingRequest, RequestKind, StageView, StartHold } from '@callboard/contract';
 import { checkResult } from '../../../lib/check-words.ts';
-import { comingTime, limitWaitWords } from '../../../lib/limit-words.ts';
+import { comingTime, isAhead } from '../../../lib/limit-words.ts';
 import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
 import { inTerminalWords } from '../../../lib/terminal-words.ts';
@@ -37,7 +37,7 @@ export function cardWords(facts: CardFacts): CardWords {
     case 'backlog':
       return { text: backlogWords(facts), tone: 'plain' };
     case 'ready':
-      return { text: stage.autoStart ? (heldWords(facts.startHold) ?? 'Starts automatically') : '', tone: 'plain' };
+      return { text: stage.autoStart ? heldWords('Starts', facts.startHold) : '', tone: 'plain' };
     case 'running':
       return { ...runningWords(facts), tone: 'plain' };
     case 'needs-you':
@@ -100,15 +100,28 @@ const FILE_ACTION = /^(?:Read|Edit|MultiEdit|Write|NotebookEdit) (\S.*)$/;
 /** Returns the path in a described action; null if it is about something else. */
 export const pathIn = (action: string): string | null => FILE_ACTION.exec(action)?.[1] ?? null;
 
-/** "Usage limit at 93 %, until 18:41". */
-const heldWords = (hold: CardFacts['startHold']): string | undefined =>
-  hold?.until == null ? hold?.reason : `${hold.reason}, until ${comingTime(hold.until)}`;
+/** When it starts, or goes on, and why not now. A row has little room, so the time comes first. */
+function heldWords(does: 'Starts' | 'Goes on', hold: CardFacts['startHold']): string {
+  if (hold === undefined) return `${does} automatically`;
+  const { reason, until } = hold;
+  if (until === null) return reason;
+  return `${does} after ${comingTime(until)}: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
+}
+
+/** How a stage goes on that stopped at a usage limit; null for any other. */
+function atLimitWords({ stage: { session }, startHold }: CardFacts): string | null {
+  const goesOnAt = session?.limitWait?.goesOnAt ?? null;
+  if (goesOnAt === null) return null;
+  if (startHold !== undefined) return heldWords('Goes on', startHold);
+  return isAhead(goesOnAt) ? `Goes on at ${comingTime(goesOnAt)}: usage limit` : 'Goes on when there is room';
+}
 
 /** What a running stage's row says where nothing finer is known. */
-function runningWords({ stage, startHold }: CardFacts): Pick<CardWords, 'text'> {
+function runningWords(facts: CardFacts): Pick<CardWords, 'text'> {
+  const { stage } = facts;
   const { session } = stage;
-  const atLimit = limitWaitWords(stage);
-  if (atLimit !== null) return { text: heldWords(startHold) ?? atLimit };
+  const atLimit = atLimitWords(facts);
+  if (atLimit !== null) return { text: atLimit };
   const inTerminal = inTerminalWords(stage);
   if (inTerminal !== null) return { text: inTerminal };
   switch (session?.state) {

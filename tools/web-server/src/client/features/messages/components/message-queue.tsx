@@ -84,7 +84,10 @@ function Held({ stageId }: { stageId: StageId }) {
     select: (view) => stageOf(stageId)(view)?.session ?? null,
   });
   const isAlarmed = session?.alarm != null;
-  const { why, action } = heldWords({ isAlarmed, sinceAlarm: session?.heldSinceAlarm ?? false });
+  const { why, action } = heldWords({
+    ...{ isAlarmed, sinceAlarm: session?.heldSinceAlarm ?? false },
+    goesOn: session?.limitWait?.goesOnAt != null,
+  });
   return (
     <div className={css.held}>
       <p>{why}</p>

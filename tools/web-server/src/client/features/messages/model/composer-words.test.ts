@@ -35,6 +35,7 @@ it('says why messages are held: the alarm, a past alarm, or the end of the last 
   const since = heldWords({ isAlarmed: false, sinceAlarm: true });
   expect(since).toMatchObject({ why: expect.stringContaining('Paused since the alarm'), action: 'Send queued' });
   expect(heldWords({ isAlarmed: false, sinceAlarm: false }).why).toContain('the last turn');
+  expect(heldWords({ isAlarmed: false, sinceAlarm: false, goesOn: true }).why).toContain('the usage limit');
 });
 
 it('ignores new lines, other keys and composed characters', () => {

@@ -42,13 +42,21 @@ export function composerWords(state: SessionState | null, given: Given = {}): st
   }
 }
 
+interface HeldFacts {
+  isAlarmed: boolean;
+  sinceAlarm: boolean;
+  /** It stopped at a usage limit, and goes on by itself. */
+  goesOn?: boolean;
+}
+
 /** Why messages are held, and the action that releases them; null if only the end of the alarm does. */
-export function heldWords({ isAlarmed, sinceAlarm }: { isAlarmed: boolean; sinceAlarm: boolean }): {
+export function heldWords({ isAlarmed, sinceAlarm, goesOn }: HeldFacts): {
   why: string;
   action: string | null;
 } {
   if (isAlarmed) return { why: 'Paused until you acknowledge the alarm.', action: null };
   if (sinceAlarm) return { why: 'Paused since the alarm.', action: 'Send queued' };
+  if (goesOn) return { why: 'Sent once Claude has gone on after the usage limit.', action: 'Send queued' };
   return {
     why: 'Paused because the last turn failed or was interrupted.',
     action: 'Send queued',

@@ -2,7 +2,7 @@ import type { LimitWait, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconHourglass } from '@tabler/icons-react';
 import clsx from 'clsx';
-import { comingTime, limitWaitWords, windowWords } from '../../../lib/limit-words.ts';
+import { comingTime, isAhead, limitWaitWords, windowWords } from '../../../lib/limit-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useGoOn } from '../api/session-commands.ts';
 import css from './stage-head.module.css';
@@ -39,8 +39,6 @@ export function LimitBanner({ stage }: { stage: StageView }) {
     </section>
   );
 }
-
-const isAhead = (iso: string) => Date.parse(iso) > Date.now();
 
 const resetLabel = (resetsAt: string) =>
   isAhead(resetsAt) ? `Go on by itself at ${comingTime(resetsAt)}` : 'Go on by itself';
