@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
 import { createRepository } from '../../test-support/git.ts';
+import { type InTerminal, inTerminal } from '../../test-support/in-terminal.ts';
 import { knowClaude } from '../../test-support/known-claude.ts';
 import { createQuickNpm } from '../../test-support/npm.ts';
 import { type AtEnd, temporaryFolder } from '../../test-support/temporary-folder.ts';
@@ -59,6 +60,8 @@ export interface Installation {
   readonly down: readonly string[];
   /** Runs another command, for example `down`, and resolves with its output. */
   command(...args: string[]): Promise<{ code: number | null; output: string }>;
+  /** Runs a command in a terminal of its own. */
+  inTerminal(...args: string[]): InTerminal;
 }
 
 export interface Running {
@@ -151,6 +154,7 @@ export async function install(
       };
       return { supervisor: child, loginLink, origin: new URL(loginLink).origin, stop };
     },
+    inTerminal: (...args) => inTerminal(commandLine(program, ...args).join(' '), { ...env, TERM: 'xterm' }),
     async command(...args) {
       const child = callboard(program, ...args);
       const output: string[] = [];

@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import type { HandshakeLimits } from '@callboard/orchestrator/doctor';
 import type { Environment } from '@callboard/runtime/environment';
@@ -6,6 +6,7 @@ import { besidePackage } from './package-files.ts';
 import { listenForStop, type StopSignals } from './stop-signals.ts';
 import type { KeptServerTiming } from './supervisor/kept-server.ts';
 import type { ServerEntries } from './supervisor/supervisor.ts';
+import { type TerminalInput, terminalInput } from './terminal-input.ts';
 import { listenForKeys } from './terminal-keys.ts';
 
 /** Ends the sessions of a data directory (`@callboard/orchestrator/end-all-sessions`). */
@@ -35,8 +36,20 @@ export interface Edges {
   /** Returns the bytes that the machine, or the limit on this process, can still provide. */
   availableMemory(): number;
   listenForStop(): StopSignals;
-  /** Calls `onKey` for each key pressed in the terminal. Returns how to stop, or null if there is no terminal. */
-  listenForKeys(onKey: (key: string) => void): (() => void) | null;
+  /**
+   * Calls `onKey` for each key pressed in the terminal; `isAlone` is false for a part of what was pasted, and of keys that send several
+   * characters. Returns how to stop, or null if there is no terminal.
+   */
+  listenForKeys(onKey: (key: string, isAlone: boolean) => void): (() => void) | null;
+  /** What is typed, or piped in. */
+  input: TerminalInput;
+  hostname: string;
+  /** How many columns stdout has; 80 if it is no terminal. */
+  columns(): number;
+  /** Writes text to stdout as it is. */
+  write(text: string): void;
+  /** Returns a signal that aborts when nobody reads stdout any more: the program behind the pipe has ended, for example. */
+  outputClosed(): AbortSignal;
   /** The programs that `start` supervises. */
   servers: ServerEntries;
   /** The supervisor's timing, if not the default. */
@@ -62,6 +75,15 @@ export function nodeEdges(process: NodeJS.Process): Edges {
     availableMemory: () => process.availableMemory(),
     listenForStop: () => listenForStop(process, () => performance.now()),
     listenForKeys: (onKey) => listenForKeys(process, onKey),
+    input: terminalInput(process),
+    hostname: hostname(),
+    columns: () => (process.stdout.isTTY ? process.stdout.columns || 80 : 80),
+    write: (text) => void process.stdout.write(text),
+    outputClosed: () => {
+      const closed = new AbortController();
+      process.stdout.once('error', () => closed.abort());
+      return closed.signal;
+    },
     servers: {
       orchestrator: besidePackage('orchestrator/dist/main.js'),
       webServer: besidePackage('web-server/dist/server/main.js'),

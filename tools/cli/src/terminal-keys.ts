@@ -4,11 +4,14 @@ import { readFileSync } from 'node:fs';
 const SIGNALS: Readonly<Record<string, NodeJS.Signals>> = { '\x03': 'SIGINT', '\x1a': 'SIGTSTP', '\x1c': 'SIGQUIT' };
 
 /**
- * Calls `onKey` for each key pressed in the terminal, without Enter. Ctrl-C, Ctrl-Z and Ctrl-\ keep their effect. In the
+ * Calls `onKey` for each key pressed in the terminal, without Enter, and whether it came alone. Ctrl-C, Ctrl-Z and Ctrl-\ keep their effect. In the
  * background it does not listen: the system stops a background process that reads from the terminal.
  * @returns how to stop listening; null if there is no terminal in the foreground
  */
-export function listenForKeys(process: NodeJS.Process, onKey: (key: string) => void): (() => void) | null {
+export function listenForKeys(
+  process: NodeJS.Process,
+  onKey: (key: string, isAlone: boolean) => void,
+): (() => void) | null {
   const { stdin } = process;
   if (!stdin.isTTY || !isInForeground()) return null;
 
@@ -17,9 +20,10 @@ export function listenForKeys(process: NodeJS.Process, onKey: (key: string) => v
     stdin.resume();
   };
   const onData = (data: Buffer) => {
-    for (const key of data.toString()) {
+    const keys = [...data.toString()];
+    for (const key of keys) {
       const signal = SIGNALS[key];
-      if (signal === undefined) onKey(key);
+      if (signal === undefined) onKey(key, keys.length === 1);
       else send(signal);
     }
   };

@@ -25,12 +25,12 @@ export const PageKey = z.strictObject({
 });
 export type PageKey = z.infer<typeof PageKey>;
 
-/** A browser that is logged in. */
+/** A browser or a terminal that is logged in. */
 export const Login = z.object({
   loginId: z.string(),
   /** The person who logged in. */
   name: z.string(),
-  /** A description of the browser: `Firefox on Linux`. */
+  /** A description: `Firefox on Linux`, `Terminal on desk`. */
   browser: z.string(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime(),

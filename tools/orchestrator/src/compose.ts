@@ -78,6 +78,8 @@ export interface Orchestrator {
   readonly port: number;
   /** Returns a one-time code for a login link. */
   createLoginCode(): Promise<string>;
+  /** Logs a terminal in. Returns its token. @param name in words */
+  createTerminalLogin(name: string): Promise<string>;
   /** For an embedder in the same process (`createInProcessTransport` of the contract's client). */
   execute(frame: string, watch: (stageIds: readonly StageId[]) => void): Promise<unknown>;
   onEvent(listener: (event: BoardEvent) => void): () => void;
@@ -147,6 +149,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     return {
       port: gateway.port,
       createLoginCode: logins.createCode,
+      createTerminalLogin: logins.createTerminal,
       execute: (frame, watch) => executeCommand({ handlers, logins, log }, frame, watch),
       onEvent: store.onEvent,
       onTextDelta: deltas.listen,

@@ -43,15 +43,19 @@ function explainFailure(error: unknown): StartFailure | null {
 }
 
 function onMessage(message: ToServer, orchestrator: Promise<Orchestrator> | undefined): void {
-  if (message.type === 'create-login' && orchestrator !== undefined) void createLogin(message.id, orchestrator);
+  if (message.type === 'create-login' && orchestrator !== undefined) void createLogin(message, orchestrator);
 }
 
-async function createLogin(id: string, orchestrator: Promise<Orchestrator>): Promise<void> {
+async function createLogin(
+  { id, terminal }: Extract<ToServer, { type: 'create-login' }>,
+  orchestrator: Promise<Orchestrator>,
+): Promise<void> {
   try {
-    const code = await (await orchestrator).createLoginCode();
+    const { createLoginCode, createTerminalLogin } = await orchestrator;
+    const code = await (terminal === null ? createLoginCode() : createTerminalLogin(terminal));
     await tell({ type: 'login-created', id, code });
   } catch (error) {
-    log.error({ err: error }, 'login link not created');
+    log.error({ err: error }, 'login not created');
     await tell({ type: 'login-failed', id, message: messageOf(error) });
   }
 }

@@ -46,8 +46,8 @@ export const ToServer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('configure'), config: z.unknown() }),
   /** Web server only, after `configure`: where the orchestrator listens. */
   z.object({ type: z.literal('orchestrator-at'), url: z.url() }),
-  /** Orchestrator only: make a one-time login code. */
-  z.object({ type: z.literal('create-login'), id: z.string() }),
+  /** Orchestrator only: make a one-time login code, or log in the terminal of this name. */
+  z.object({ type: z.literal('create-login'), id: z.string(), terminal: z.string().nullable().default(null) }),
 ]);
 export type ToServer = z.infer<typeof ToServer>;
 
@@ -64,12 +64,13 @@ export type StartFailure = z.infer<typeof StartFailure>;
 /** A server to the supervisor. */
 export const FromServer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), port: Port }),
+  /** `code`: for a terminal, its token. */
   z.object({ type: z.literal('login-created'), id: z.string(), code: z.string() }),
   /** Orchestrator: somebody has logged in with this code (SHA-256, in hex). */
   z.object({ type: z.literal('login-used'), codeSha256: z.string() }),
   /** A line for whoever reads the terminal. */
   z.object({ type: z.literal('notice'), text: z.string() }),
-  /** The login code could not be made (the store cannot write, for example). */
+  /** The login could not be made (the store cannot write, for example). */
   z.object({ type: z.literal('login-failed'), id: z.string(), message: z.string() }),
   /** Sent before the server exits. If the first start fails with a fatal failure, the supervisor gives up with `message`. */
   StartFailure.extend({ type: z.literal('failed') }),

@@ -15,8 +15,14 @@ export type Flag =
       readonly variable: string | null;
       readonly help: string;
     }
-  /** A word without dashes, for example a file name. A command has at most one. */
-  | { readonly kind: 'argument'; readonly name: string; readonly placeholder: string; readonly help: string }
+  /** A word without dashes, for example a file name. Words are taken in the order of the arguments; the last one may be repeatable. */
+  | {
+      readonly kind: 'argument';
+      readonly name: string;
+      readonly placeholder: string;
+      readonly repeatable?: true;
+      readonly help: string;
+    }
   /** Only a variable may set it, because everybody can read a command line. */
   | { readonly kind: 'variable'; readonly name: string; readonly variable: string; readonly help: string };
 
@@ -39,12 +45,20 @@ export function readFlags(command: string, args: readonly string[], flags: reado
     tokens: true,
   });
   const lists = new Map<string, string[]>();
+  const append = (name: string, value: string): string[] => {
+    const list = [...(lists.get(name) ?? []), value];
+    lists.set(name, list);
+    return list;
+  };
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue;
     if (token.kind === 'positional') {
-      const argument = flags.find((flag) => flag.kind === 'argument');
-      if (argument === undefined || given.has(argument.name)) throw unexpectedArgument(token.value);
-      given.set(argument.name, { value: token.value, from: argument.placeholder });
+      const argument = flags
+        .filter((flag) => flag.kind === 'argument')
+        .find(({ name, repeatable }) => repeatable === true || !given.has(name));
+      if (argument === undefined) throw unexpectedArgument(token.value);
+      const { name, placeholder: from } = argument;
+      given.set(name, { value: argument.repeatable === true ? append(name, token.value) : token.value, from });
       continue;
     }
     const flag = flags.filter(isOnCommandLine).find((candidate) => candidate.name === token.name);
@@ -53,9 +67,7 @@ export function readFlags(command: string, args: readonly string[], flags: reado
     if (flag.kind === 'switch') given.set(flag.name, { value: requireSwitch(token), from });
     else if (!flag.repeatable) given.set(flag.name, { value: requireValue(token, flag.placeholder), from });
     else {
-      const list = [...(lists.get(flag.name) ?? []), requireValue(token, flag.placeholder)];
-      lists.set(flag.name, list);
-      given.set(flag.name, { value: list, from });
+      given.set(flag.name, { value: append(flag.name, requireValue(token, flag.placeholder)), from });
     }
   }
   return given;
@@ -105,7 +117,7 @@ function requireSwitch({ rawName, value }: OptionToken): boolean {
 
 function requireValue({ rawName, value, inlineValue }: OptionToken, placeholder: string): string {
   if (rawName.startsWith('--no-')) throw new UsageError(`${rawName}: there is no such option.`);
-  const isNextFlag = value?.startsWith('-') === true && inlineValue !== true;
+  const isNextFlag = value?.startsWith('-') === true && value !== '-' && inlineValue !== true;
   if (value === undefined || value === '' || isNextFlag) {
     throw new UsageError(`${rawName}: needs a value (${rawName} ${placeholder}).`);
   }

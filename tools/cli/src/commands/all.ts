@@ -1,17 +1,29 @@
 import { backup } from './backup.ts';
 import type { Command } from './command.ts';
+import { createCompletion } from './completion.ts';
 import { demo } from './demo.ts';
+import { deskCommands } from './desk-commands.ts';
 import { doctor } from './doctor.ts';
 import { down } from './down.ts';
 import { createHelp } from './help.ts';
 import { link } from './link.ts';
+import { login } from './login.ts';
+import { logout } from './logout.ts';
 import { restore } from './restore.ts';
 import { start } from './start.ts';
 
-const commandsWithOptions: readonly Command[] = [start, link, down, doctor, backup, restore, demo];
+const commandsWithOptions: readonly Command[] = [
+  ...[start, link, down, doctor, backup, restore, demo],
+  ...[login, ...deskCommands, logout],
+];
+const completion = createCompletion(commandsWithOptions);
 
 /** Every command, in the order of the help text. */
-export const commands: readonly Command[] = [...commandsWithOptions, createHelp(commandsWithOptions)];
+export const commands: readonly Command[] = [
+  ...commandsWithOptions,
+  completion,
+  createHelp([...commandsWithOptions, completion]),
+];
 
 /** Runs if the command line names no command. */
 export const defaultCommand: Command = start;

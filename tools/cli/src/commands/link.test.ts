@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { inTerminal } from '../../../../test-support/in-terminal.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
 import { fixture, runProgram } from '../../test/cli-process.ts';
@@ -61,21 +61,6 @@ it('says what to do if no Callboard runs, and why there is no link', async () =>
     `callboard: no Callboard runs on ${dataDir}. Start one, which prints a link: npx callboard start --data-dir ${dataDir}\n`,
   );
 });
-
-/**
- * Runs the command in its own terminal, with the system's `script`. `exec` replaces the shell: some shells would stay and
- * exit with their own code after a Ctrl-C.
- */
-function inTerminal(command: string, env: NodeJS.ProcessEnv) {
-  const child = spawn('script', ['-qefc', `exec ${command}`, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  onTestFinished(() => void child.kill('SIGKILL'));
-  return { press: (key: string) => void child.stdin.write(key), said: () => said, ended };
-}
 
 it('prints another link for the key l in a terminal, where Ctrl-C still stops it', async () => {
   const dataDir = await temporaryFolder();

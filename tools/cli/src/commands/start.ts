@@ -1,4 +1,6 @@
+import { dirname } from 'node:path';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
+import { terminalLoginFolders } from '@callboard/runtime/terminal-login';
 import { untilAborted } from '@callboard/runtime/waits';
 import { dataDirSuffix } from '../command-line/data-dir.ts';
 import { explainFolderError, makeFolder } from '../data-folder.ts';
@@ -65,9 +67,13 @@ async function supervise(
     const { port, loginLink } = await supervisor.start(signals.stop).finally(progress.clear);
     await lock.setPort(port);
     const { stop } = signals;
-    const closeControl = await serveControl(options.dataDir, () => supervisor.createLink(stop)).catch(
-      (error: unknown) => log(`callboard link will not work: ${messageOf(error)}`),
-    );
+    const closeControl = await serveControl(options.dataDir, {
+      createLink: () => supervisor.createLink(stop),
+      logIn: (terminal, file) => {
+        requireHidden(file, edges);
+        return supervisor.logInTerminal(terminal, stop);
+      },
+    }).catch((error: unknown) => log(`callboard link and callboard login will not work: ${messageOf(error)}`));
     if (closeControl) ends.defer(closeControl);
     ends.defer(await offerLoginLinks({ supervisor, loginLink, options, stop }, edges));
     await untilAborted(stop);
@@ -80,6 +86,16 @@ async function supervise(
   }
   sayHowToEndSessions(options, edges);
   return 0;
+}
+
+/** Sessions hide the folders that this process knows; a terminal with another environment could keep its token elsewhere. */
+function requireHidden(file: string, { env, home }: Edges): void {
+  const folders = terminalLoginFolders(env, home);
+  if (folders.includes(dirname(file))) return;
+  throw new CliError(
+    `the token would be kept in ${file}, which this Callboard does not hide from Claude. ` +
+      `Log in with the HOME and XDG_CONFIG_HOME that Callboard was started with (it hides ${folders.join(' and ')}).`,
+  );
 }
 
 async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorLock> {

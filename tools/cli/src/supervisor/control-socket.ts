@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
 import { CliError } from '../errors.ts';
+import type { TerminalAccess } from './supervisor.ts';
 
 /** The longest address of a Unix socket, in bytes; macOS has the lowest limit. */
 const MAX_ADDRESS = 100;
@@ -12,8 +13,22 @@ const NAME = 'control.sock';
 const TIMEOUT_MS = 40_000;
 const MAX_LINE = 10_000;
 
-const Question = z.object({ type: z.literal('create-link') });
-const Answer = z.union([z.object({ link: z.string() }), z.object({ error: z.string() })]);
+const Question = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('create-link') }),
+  /** `terminal`: its name, for the list of logins. `file`: where it will keep the token. */
+  z.object({ type: z.literal('log-in'), terminal: z.string().min(1).max(100), file: z.string() }),
+]);
+type Question = z.infer<typeof Question>;
+const Link = z.object({ link: z.string() });
+const Access = z.object({ address: z.string(), token: z.string() });
+const Refusal = z.object({ error: z.string() });
+
+/** What the supervisor does for the commands of its account. */
+export interface ControlHandlers {
+  createLink(): Promise<string>;
+  /** @throws CliError if it cannot, or if Claude could read this file */
+  logIn(terminal: string, file: string): Promise<TerminalAccess>;
+}
 
 /** Returns the folder that neither Claude's file tools nor commands in its sandbox can reach. */
 export const runFolder = (dataDir: string): string => join(dataDir, 'run');
@@ -24,12 +39,12 @@ export const runFolder = (dataDir: string): string => join(dataDir, 'run');
  * @returns a function that closes it
  * @throws the system's error if it cannot be opened
  */
-export async function serveControl(dataDir: string, createLink: () => Promise<string>): Promise<() => Promise<void>> {
+export async function serveControl(dataDir: string, handlers: ControlHandlers): Promise<() => Promise<void>> {
   const folder = runFolder(dataDir);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
-    void answer(socket, createLink);
+    void answer(socket, handlers);
   });
   await withShortPath(folder, async (path) => {
     await rm(path, { force: true }); // left by a supervisor that was killed: we hold the lock
@@ -47,13 +62,16 @@ export async function serveControl(dataDir: string, createLink: () => Promise<st
   };
 }
 
-async function answer(socket: Socket, createLink: () => Promise<string>): Promise<void> {
+async function answer(socket: Socket, { createLink, logIn }: ControlHandlers): Promise<void> {
   try {
-    Question.parse(JSON.parse(await readLine(socket)));
-    const link = await createLink();
-    socket.end(`${JSON.stringify({ link } satisfies z.infer<typeof Answer>)}\n`);
+    const question = Question.parse(JSON.parse(await readLine(socket)));
+    const reply =
+      question.type === 'create-link'
+        ? ({ link: await createLink() } satisfies z.infer<typeof Link>)
+        : ((await logIn(question.terminal, question.file)) satisfies z.infer<typeof Access>);
+    socket.end(`${JSON.stringify(reply)}\n`);
   } catch (error) {
-    socket.end(`${JSON.stringify({ error: messageOf(error) } satisfies z.infer<typeof Answer>)}\n`);
+    socket.end(`${JSON.stringify({ error: messageOf(error) } satisfies z.infer<typeof Refusal>)}\n`);
   }
 }
 
@@ -62,11 +80,22 @@ async function answer(socket: Socket, createLink: () => Promise<string>): Promis
  * @throws CliError if none answers, or it could not make one
  */
 export async function askForLink(dataDir: string, timeoutMs = TIMEOUT_MS): Promise<string> {
+  return (await ask(dataDir, { type: 'create-link' }, Link, timeoutMs)).link;
+}
+
+/**
+ * Asks the supervisor of a data directory to log in this terminal.
+ * @throws CliError if none answers, it could not, or Claude could read the file that will hold the token
+ */
+export const askToLogIn = (dataDir: string, terminal: string, file: string): Promise<TerminalAccess> =>
+  ask(dataDir, { type: 'log-in', terminal, file }, Access, TIMEOUT_MS);
+
+async function ask<T>(dataDir: string, question: Question, Answer: z.ZodType<T>, timeoutMs: number): Promise<T> {
   const text = await withShortPath(runFolder(dataDir), async (path) => {
     const socket = connect(path);
     const late = setTimeout(() => socket.destroy(new Error('it did not answer')), timeoutMs);
     try {
-      socket.write(`${JSON.stringify({ type: 'create-link' } satisfies z.infer<typeof Question>)}\n`);
+      socket.write(`${JSON.stringify(question)}\n`);
       return await readLine(socket);
     } finally {
       clearTimeout(late);
@@ -75,11 +104,12 @@ export async function askForLink(dataDir: string, timeoutMs = TIMEOUT_MS): Promi
   }).catch((error: unknown) => {
     const isAway = ['ENOENT', 'ECONNREFUSED'].includes(systemCode(error) ?? '');
     const why = isAway ? 'it is still starting, or stopping' : messageOf(error);
-    throw new CliError(`the Callboard on ${dataDir} returned no link: ${why}. Try again in a moment.`);
+    throw new CliError(`the Callboard on ${dataDir} gave no answer: ${why}. Try again in a moment.`);
   });
-  const answer = Answer.parse(JSON.parse(text));
-  if ('error' in answer) throw new CliError(answer.error);
-  return answer.link;
+  const answer = z.union([Refusal, Answer]).parse(JSON.parse(text));
+  const refused = Refusal.safeParse(answer);
+  if (refused.success) throw new CliError(refused.data.error);
+  return Answer.parse(answer);
 }
 
 /** Resolves with the first line; rejects if the connection ends without one. */

@@ -15,10 +15,10 @@ export interface KeptServer {
    */
   ready(signal: AbortSignal): Promise<number>;
   /**
-   * Makes a one-time login code, in whichever process of the server is up.
+   * Makes a one-time login code, or the token of a terminal of this name, in whichever process of the server is up.
    * @throws CliError if that process could not make one, or the signal's reason
    */
-  createLogin(signal: AbortSignal): Promise<string>;
+  createLogin(terminal: string | null, signal: AbortSignal): Promise<string>;
   /** Starts no new process from now on. */
   retire(): void;
   /** Sends SIGTERM, and SIGKILL after the grace. Resolves when no process is left and none will start. */
@@ -76,10 +76,10 @@ export function keepServer(parts: KeptServerParts): KeptServer {
 
   return {
     ready: readiness.whenUp,
-    createLogin: async (signal) => {
+    createLogin: async (terminal, signal) => {
       for (;;) {
         await readiness.whenUp(signal);
-        const code = await orAborted(runs.current()?.createLogin() ?? Promise.resolve(null), signal);
+        const code = await orAborted(runs.current()?.createLogin(terminal) ?? Promise.resolve(null), signal);
         if (code !== null) return code;
       }
     },

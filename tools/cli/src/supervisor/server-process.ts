@@ -10,10 +10,11 @@ export interface ServerProcess {
   /** Resolves with the cause in words once the process is gone and all its messages are read. Never rejects. */
   readonly ended: Promise<string>;
   /**
-   * Makes a one-time login code; null if the process ended first. Only the orchestrator can.
+   * Makes a one-time login code, or logs in a terminal of this name and returns its token; null if the process ended first. Only
+   * the orchestrator can.
    * @throws CliError in the words of the server, if it could not make one
    */
-  createLogin(): Promise<string | null>;
+  createLogin(terminal: string | null): Promise<string | null>;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -73,7 +74,7 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
       case 'notice':
         return parts.onNotice(message.text);
       case 'login-failed':
-        logins.get(message.id)?.reject(new CliError(`no login link could be made: ${message.message}`));
+        logins.get(message.id)?.reject(new CliError(`no login could be made: ${message.message}`));
         logins.delete(message.id);
     }
   });
@@ -81,13 +82,13 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
   parts.later?.then(send, () => {});
   return {
     ended,
-    createLogin: () => {
+    createLogin: (terminal) => {
       if (!child.connected) return ended.then(() => null);
       const login = Promise.withResolvers<string | null>();
       const id = randomUUID();
       logins.set(id, login);
       login.promise.catch(() => {}); // nobody may be waiting any longer
-      send({ type: 'create-login', id });
+      send({ type: 'create-login', id, terminal });
       return login.promise;
     },
     kill: (signal) => void child.kill(signal),

@@ -43,8 +43,8 @@ it('starts both with one secret, and leaks no secret', async () => {
 });
 
 it.each([
-  ['fail', 'no login link could be made: The disk is full.'],
-  ['hang', 'no login link was made within 0.05 s'],
+  ['fail', 'no login could be made: The disk is full.'],
+  ['hang', 'no login was made within 0.05 s'],
 ])('says so when the login link cannot be made: %s', async (LOGINS, words) => {
   const { supervisor } = supervise({ env: { ...process.env, LOGINS }, loginMs: LOGINS === 'hang' ? 50 : 30_000 });
   await expect(supervisor.start(never)).rejects.toThrow(words);

@@ -21,12 +21,22 @@ export interface Supervisor {
   start(signal: AbortSignal): Promise<{ port: number; loginLink: string }>;
   /** Makes a new one-time link, after `start`. @throws CliError if none could be made, or the signal's reason */
   createLink(signal: AbortSignal): Promise<string>;
+  /**
+   * Logs in a terminal of this name, after `start`. Resolves with its token and the address of the board. Throws as `createLink`.
+   */
+  logInTerminal(terminal: string, signal: AbortSignal): Promise<TerminalAccess>;
   /** Resolves when somebody has logged in with this link. */
   whenFollowed(link: string): Promise<void>;
   /** Stops both, the web server first. Every call returns the same promise. */
   stop(): Promise<void>;
   /** Kills both at once. */
   kill(): void;
+}
+
+/** What a terminal needs to use the API. */
+export interface TerminalAccess {
+  readonly address: string;
+  readonly token: string;
 }
 
 export interface SupervisorParts {
@@ -90,27 +100,26 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     return server;
   };
 
-  async function createLogin(orchestrator: KeptServer, signal: AbortSignal): Promise<string> {
-    const late = AbortSignal.timeout(loginMs);
-    try {
-      return await orchestrator.createLogin(AbortSignal.any([signal, late]));
-    } catch (error) {
-      if (error !== late.reason) throw error;
-      throw new CliError(`no login link was made within ${loginMs / 1000} s. Is the disk very slow, or full?`);
-    }
-  }
-
   async function stopAll(): Promise<void> {
     // A Ctrl-C reaches the servers as well: one that ends while we wait for the other must not be restarted.
     for (const server of running) server.retire();
     for (const server of running.toReversed()) await server.stop();
   }
 
-  async function createLink(signal: AbortSignal): Promise<string> {
+  /** @param terminal null for a browser, whose token is a one-time code */
+  async function logIn(terminal: string | null, signal: AbortSignal) {
     const [orchestrator, webServer] = running;
     if (orchestrator === undefined || webServer === undefined) throw new CliError('Callboard is still starting.');
-    const [port, code] = await Promise.all([webServer.ready(signal), createLogin(orchestrator, signal)]);
-    return `http://${authority(options.host, port)}/login?code=${encodeURIComponent(code)}`;
+    const [port, token] = await Promise.all([
+      webServer.ready(signal),
+      createLogin(orchestrator, { terminal, loginMs }, signal),
+    ]);
+    return { address: `http://${authority(options.host, port)}`, token };
+  }
+
+  async function createLink(signal: AbortSignal): Promise<string> {
+    const { address, token } = await logIn(null, signal);
+    return `${address}/login?code=${encodeURIComponent(token)}`;
   }
 
   return {
@@ -125,6 +134,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       return { port: await webServer.ready(signal), loginLink };
     },
     createLink,
+    logInTerminal: logIn,
     whenFollowed: (link) => {
       const code = new URL(link).searchParams.get('code') ?? '';
       return new Promise((resolve) => waiting.set(createHash('sha256').update(code).digest('hex'), resolve));
@@ -137,6 +147,24 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       for (const server of running) server.kill();
     },
   };
+}
+
+/**
+ * Makes a one-time code, or the token of a terminal of this name.
+ * @throws CliError if none was made in time, or the signal's reason
+ */
+async function createLogin(
+  orchestrator: KeptServer,
+  { terminal, loginMs }: { terminal: string | null; loginMs: number },
+  signal: AbortSignal,
+): Promise<string> {
+  const late = AbortSignal.timeout(loginMs);
+  try {
+    return await orchestrator.createLogin(terminal, AbortSignal.any([signal, late]));
+  } catch (error) {
+    if (error !== late.reason) throw error;
+    throw new CliError(`no login was made within ${loginMs / 1000} s. Is the disk very slow, or full?`);
+  }
 }
 
 const orchestratorConfig = (options: StartOptions, secret: string, port: number): OrchestratorConfig => ({

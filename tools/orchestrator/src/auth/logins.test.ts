@@ -23,7 +23,9 @@ it('exchanges a code for a login once and emits an event', async () => {
   const code = await logins.createCode();
   const { secret, login } = await logins.redeem({ code, ...newBrowser() });
   expect(login).toMatchObject({ name: 'Ada', browser: 'Firefox on Linux' });
-  expect(logins.check({ kind: 'page', secret })).toEqual({ actor: { name: 'Ada' }, loginId: login.loginId });
+  expect(logins.check({ kind: 'page', secret })).toEqual({
+    ...{ actor: { name: 'Ada' }, loginId: login.loginId, kind: 'page' },
+  });
   expect(events.at(-1)).toMatchObject({ type: 'login-created', data: login });
   expect(used).toEqual([sha256(code)]);
   await expect(logins.redeem({ code, ...newBrowser() })).rejects.toMatchObject({ code: 'bad_login_link' });
@@ -47,6 +49,7 @@ it('refuses a cookie secret as a token, and a token as a cookie', async () => {
   expect(logins.check({ kind: 'token', secret: 'a token' })).toEqual({
     actor: { name: 'API token' },
     loginId: null,
+    kind: 'token',
   });
 });
 
@@ -86,7 +89,13 @@ it('ends a login at once, only once, and emits an event', async () => {
 
 it('refuses an old login without a key', async () => {
   const { store, logins } = await setUp();
-  const old = { kind: 'session', name: 'Ada', createdAt: '2026-01-01T00:00:00.000Z', page: null } as const;
+  const old = {
+    kind: 'session',
+    name: 'Ada',
+    createdAt: '2026-01-01T00:00:00.000Z',
+    page: null,
+    terminal: null,
+  } as const;
   await store.transact((tx) =>
     tx.logins.save({ ...old, secretHash: sha256('old'), expiresAt: '2099-01-01T00:00:00.000Z' }),
   );
@@ -148,4 +157,31 @@ it('invites one more browser of the same person, once, for an hour', async () =>
   expect(Math.round(validMs / 60_000)).toBe(60);
   expect((await logins.redeem({ code, ...newBrowser() })).login.name).toBe('Grace');
   await expect(logins.redeem({ code, ...newBrowser() })).rejects.toMatchObject({ code: 'bad_login_link' });
+});
+
+it('logs a terminal in with a token that is listed, survives a restart, is no cookie, and ends at once', async () => {
+  const { logins, parts, events } = await setUp();
+  const token = await logins.createTerminal('Terminal on desk');
+  const [login] = await logins.list();
+  expect(login).toMatchObject({ name: 'Ada', browser: 'Terminal on desk' });
+  expect(events.at(-1)).toMatchObject({ type: 'login-created', data: login });
+  const again = await createLogins(parts);
+  for (const one of [logins, again]) {
+    expect(one.check({ kind: 'token', secret: token })).toEqual({
+      ...{ actor: { name: 'Ada' }, loginId: login?.loginId, kind: 'token' },
+    });
+    expect(() => one.check({ kind: 'page', secret: token })).toThrow(refused);
+  }
+  await again.end(login?.loginId ?? '', 'Ben');
+  expect(() => again.check({ kind: 'token', secret: token })).toThrow(refused);
+  expect(await again.list()).toEqual([]);
+});
+
+it('cannot prove a page with the login of a terminal', async () => {
+  const { logins } = await setUp();
+  await logins.createTerminal('Terminal on desk');
+  const [login] = await logins.list();
+  const { signFor } = createPageKey();
+  const proof = { origin: ORIGIN, nonce: 'n1', signature: signFor(ORIGIN, 'n1') };
+  await expect(logins.prove(login?.loginId ?? '', proof)).rejects.toMatchObject({ code: 'page_not_known' });
 });

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Actor, CommandInput, CommandReply, Credential, Login } from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
-import type { LoginPage, LoginRecord } from '../store/records.ts';
+import type { LoginPage, LoginRecord, LoginTerminal } from '../store/login-records.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { isProof, requirePageKey } from './page-proof.ts';
 
@@ -17,10 +17,12 @@ export interface LoginsParts {
   onCodeUsed?: (codeSha256: string) => void;
 }
 
-/** Who sends a command. `loginId` is null for an API token. */
+/** Who sends a command. */
 export interface Authenticated {
   actor: Actor;
+  /** Null for the API token of the configuration, which has no login. */
   loginId: string | null;
+  kind: Credential['kind'];
 }
 
 /** Who may use Callboard. A secret is handed out once; only its hash is stored. */
@@ -29,6 +31,8 @@ export interface Logins {
   createCode(): Promise<string>;
   /** Creates a one-time code for one more browser of this person, valid for an hour. */
   invite(name: string): Promise<{ code: string; expiresAt: string }>;
+  /** Logs a terminal of the person at this machine in. Returns its token, which is not stored. @param name in words: "Terminal on desk" */
+  createTerminal(name: string): Promise<string>;
   /**
    * Exchanges a code for a login of the browser that holds the key.
    * @throws Rejection `bad_login_link` for a used, expired or unknown code; `bad_request` for an invalid key
@@ -41,7 +45,7 @@ export interface Logins {
    * @throws Rejection `page_not_known` for a page without the login's key or from another origin
    */
   prove(loginId: string | null, input: CommandInput<'auth_prove'>): Promise<void>;
-  /** Returns the browsers that are logged in, newest first. */
+  /** Returns the browsers and terminals that are logged in, newest first. */
   list(): Promise<Login[]>;
   /** Ends a login at once. The event names `by`. @throws Rejection `unknown_login` */
   end(loginId: string, by: string): Promise<Login>;
@@ -53,7 +57,7 @@ const INVITATION_MS = HOUR_MS;
 const SESSION_MS = 90 * 24 * HOUR_MS;
 
 const NOT_LOGGED_IN =
-  'This login is unknown or has ended. Get a new login link: press l in Callboard’s terminal, or run npx callboard link.';
+  'This login is unknown or has ended. Get a new login link: press l in Callboard’s terminal, or run npx callboard link. In a terminal: npx callboard login.';
 const USED_LINK =
   'This login link has already been used or has expired. Get a new one: press l in Callboard’s terminal, or run npx callboard link.';
 
@@ -64,17 +68,27 @@ const hash = (secret: string): string => createHash('sha256').update(secret).dig
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
 type PageRecord = LoginRecord & { page: LoginPage; expiresAt: string };
+type TerminalRecord = LoginRecord & { terminal: LoginTerminal; expiresAt: string };
+/** A login that a person sees in the list, and may end. */
+type ListedRecord = PageRecord | TerminalRecord;
 
 /** Whether this is a browser's login. A cookie without a key is not a login. */
 const isPage = (record: LoginRecord | null): record is PageRecord =>
   record?.kind === 'session' && record.page !== null && record.expiresAt !== null;
 
-const toLogin = ({ name, createdAt, expiresAt, page }: PageRecord): Login => ({
-  loginId: page.loginId,
-  name,
-  browser: page.browser,
-  createdAt,
-  expiresAt,
+const isTerminal = (record: LoginRecord | null): record is TerminalRecord =>
+  record?.kind === 'token' && record.terminal !== null && record.expiresAt !== null;
+
+const isListed = (record: LoginRecord | null): record is ListedRecord => isPage(record) || isTerminal(record);
+
+const loginIdOf = (record: ListedRecord): string => (isPage(record) ? record.page : record.terminal).loginId;
+
+const toLogin = (record: ListedRecord): Login => ({
+  loginId: loginIdOf(record),
+  name: record.name,
+  browser: isPage(record) ? record.page.browser : record.terminal.name,
+  createdAt: record.createdAt,
+  expiresAt: record.expiresAt,
 });
 
 /** Returns a browser's login that starts now, and its secret, which is not stored. */
@@ -87,6 +101,7 @@ function newLogin(tx: Tx, name: string, expiresAt: string, page: Omit<LoginPage,
     createdAt: tx.now,
     expiresAt,
     page: { loginId: tx.newId(), ...page },
+    terminal: null,
   };
   return { secret, record };
 }
@@ -98,19 +113,48 @@ const newCode = (code: string, name: string, createdAt: string, expiresAt: strin
   createdAt,
   expiresAt,
   page: null,
+  terminal: null,
 });
 
-function forgetExpired(pages: Map<string, PageRecord>, livedUntil: string): void {
-  for (const [secretHash, { expiresAt }] of pages) if (expiresAt <= livedUntil) pages.delete(secretHash);
+function forgetExpired(logins: Map<string, ListedRecord>, livedUntil: string): void {
+  for (const [secretHash, { expiresAt }] of logins) if (expiresAt <= livedUntil) logins.delete(secretHash);
+}
+
+/** Returns the logins that are valid at an instant. */
+const listOf = (records: readonly LoginRecord[], instant: string): Login[] =>
+  records
+    .filter(isListed)
+    .filter((one) => one.expiresAt > instant)
+    .map(toLogin);
+
+/** Logs a terminal in. Resolves with its token. */
+async function logInTerminal(
+  store: Store,
+  { ownerName, name, expiresAt }: { ownerName: string; name: string; expiresAt: string },
+  listed: Map<string, ListedRecord>,
+): Promise<string> {
+  const secret = newSecret();
+  await store.transact(async (tx) => {
+    const record: TerminalRecord = {
+      ...{ secretHash: hash(secret), kind: 'token', name: ownerName, createdAt: tx.now, expiresAt },
+      ...{ page: null, terminal: { loginId: tx.newId(), name } },
+    };
+    await tx.logins.save(record);
+    await tx.emit({ type: 'login-created', data: toLogin(record) });
+    tx.afterCommit(() => void listed.set(record.secretHash, record));
+  });
+  return secret;
 }
 
 export async function createLogins(parts: LoginsParts): Promise<Logins> {
   const { store, edges, ownerName, tokenSha256, onCodeUsed } = parts;
   /**
-   * The browsers that are logged in, by the hash of their secret. Mirrors the store, which nobody else writes to:
+   * The browsers and terminals that are logged in, by the hash of their secret. Mirrors the store, which nobody else writes to:
    * updated right after each commit that changes logins.
    */
-  const pages = new Map((await store.read.logins.listPages()).filter(isPage).map((page) => [page.secretHash, page]));
+  const listed = new Map<string, ListedRecord>(
+    (await store.read.logins.list()).filter(isListed).map((record) => [record.secretHash, record]),
+  );
   const now = (): string => edges.now().toISOString();
   const expiry = (ms: number): string => new Date(edges.now().getTime() + ms).toISOString();
   const isGoodCode = (found: LoginRecord | null) =>
@@ -126,7 +170,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
     const login = toLogin(record);
     await tx.emit({ type: 'login-created', data: login });
     tx.afterCommit(() => {
-      pages.set(record.secretHash, record);
+      listed.set(record.secretHash, record);
       onCodeUsed?.(codeHash);
     });
     return { secret, login };
@@ -140,7 +184,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
       const livedUntil = await tx.clock.livedUntil();
       if (livedUntil !== null) {
         await tx.logins.removeExpired(livedUntil);
-        tx.afterCommit(() => forgetExpired(pages, livedUntil));
+        tx.afterCommit(() => forgetExpired(listed, livedUntil));
       }
       await tx.logins.save(newCode(code, name, tx.now, expiresAt));
     });
@@ -148,6 +192,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
   }
 
   return {
+    createTerminal: (name) => logInTerminal(store, { ownerName, name, expiresAt: expiry(SESSION_MS) }, listed),
     createCode: async () => (await issueCode(ownerName, CODE_MS)).code,
     invite: (name) => issueCode(name, INVITATION_MS),
     async redeem({ code, key, origin, browser }) {
@@ -159,30 +204,26 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
     },
     check({ kind, secret }) {
       const secretHash = hash(secret);
-      if (kind === 'token' && secretHash === tokenSha256) return { actor: { name: 'API token' }, loginId: null };
-      const found = kind === 'page' ? pages.get(secretHash) : undefined;
-      if (found === undefined || found.expiresAt <= now()) throw new Rejection('not_logged_in', NOT_LOGGED_IN);
-      return { actor: { name: found.name }, loginId: found.page.loginId };
+      if (kind === 'token' && secretHash === tokenSha256) return { actor: { name: 'API token' }, loginId: null, kind };
+      const found = listed.get(secretHash);
+      // The secret of a cookie is no token, and a token is no cookie.
+      const isKnown = found !== undefined && found.expiresAt > now() && (kind === 'page') === isPage(found);
+      if (!isKnown) throw new Rejection('not_logged_in', NOT_LOGGED_IN);
+      return { actor: { name: found.name }, loginId: loginIdOf(found), kind };
     },
     async prove(loginId, { origin, nonce, signature }) {
-      const found = loginId === null ? null : await store.read.logins.findPage(loginId);
+      const found = loginId === null ? null : await store.read.logins.findById(loginId);
       const good = isPage(found) && found.page.origin === origin && isProof(found.page.key, origin, nonce, signature);
       if (!good) throw new Rejection('page_not_known', PAGE_NOT_KNOWN);
     },
-    async list() {
-      const instant = now();
-      return (await store.read.logins.listPages())
-        .filter(isPage)
-        .filter((one) => one.expiresAt > instant)
-        .map(toLogin);
-    },
+    list: async () => listOf(await store.read.logins.list(), now()),
     end: (loginId, by) =>
       store.transact(async (tx) => {
-        const found = await tx.logins.findPage(loginId);
-        if (!isPage(found) || !(await tx.logins.remove(found.secretHash))) {
+        const found = await tx.logins.findById(loginId);
+        if (!isListed(found) || !(await tx.logins.remove(found.secretHash))) {
           throw new Rejection('unknown_login', 'This login has already ended.');
         }
-        tx.afterCommit(() => pages.delete(found.secretHash));
+        tx.afterCommit(() => listed.delete(found.secretHash));
         await tx.emit({ type: 'login-ended', data: { loginId, by } });
         return toLogin(found);
       }),

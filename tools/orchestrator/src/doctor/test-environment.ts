@@ -66,7 +66,7 @@ export async function createTestEnvironment(options: TestEnvironmentOptions): Pr
     signal.throwIfAborted();
     const launchId = `doctor-${randomUUID()}`;
     const folder = join(root, 'launches', launchId);
-    const args = claudeArguments({ ...LAUNCH, dataDir: root, flags, conversation: source });
+    const args = claudeArguments({ ...LAUNCH, dataDir: root, env, flags, conversation: source });
     current = await startTestLaunch({ command: claude, args, cwd, env, folder, launchId });
     await guard.watch(current.pid);
     if (isQuiet) lowerPriority(current.pid);

@@ -22,7 +22,7 @@ function setUp() {
   const logins = {
     check({ secret }: { secret: string }) {
       if (secret !== 'good') throw new Rejection('not_logged_in', 'Log in.');
-      return { actor: { name: 'Ada' }, loginId: 'login-1' };
+      return { actor: { name: 'Ada' }, loginId: 'login-1', kind: 'page' as const };
     },
   };
   const run = (text: string) => executeCommand({ handlers, logins, log: silent }, text, () => undefined);

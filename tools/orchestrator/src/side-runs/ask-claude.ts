@@ -120,7 +120,7 @@ async function jobOf(parts: AskParts, { stage, project, worktree }: Place, { id,
   const { deny, ask } = await parts.trust.forLaunch(project, worktree);
   const { path: cwd } = worktree;
   const args = sideRunArguments({
-    ...{ dataDir: parts.dataDir, worktree: cwd, model: stage.model },
+    ...{ dataDir: parts.dataDir, env: parts.env, worktree: cwd, model: stage.model },
     ...{ deny: [...deny, ...ask], schema: answerSchema(kind) },
   });
   const env = { ...parts.env, ...SIDE_RUN_VARIABLES };

@@ -7,7 +7,6 @@ import {
   LimitWait,
   type MessageId,
   OpenDenial,
-  type PageKey,
   ReviewComment,
   SessionSummary,
   StageId,
@@ -272,22 +271,3 @@ export const textMessage = (text: string) =>
   messageBody({ text, attachments: [], isCommand: false, attachesFiles: false });
 
 export type MessageRow = OutboxRow & { wireId: MessageId; body: Extract<OutboxBody, { kind: 'message' }> };
-
-export interface LoginRecord {
-  secretHash: string;
-  kind: 'code' | 'session' | 'token';
-  name: string;
-  createdAt: string;
-  expiresAt: string | null;
-  /** Of a `session`: the browser that logged in; null for the others. */
-  page: LoginPage | null;
-}
-
-export interface LoginPage {
-  loginId: string;
-  key: PageKey;
-  /** The only origin under which the login is valid. */
-  origin: string;
-  /** In words. */
-  browser: string;
-}

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { CommandIsolation, Project, Stage, Worktree } from '@callboard/contract';
 import { COMMAND_MARKER } from '../claude/processes/marked-processes.ts';
 import { cacheVariables, sandboxCaches } from '../claude/sandbox/sandbox-environment.ts';
+import { loginFolders } from '../claude/sandbox/sandbox-settings.ts';
 import { configFolder } from '../claude/user-settings.ts';
 import { canIsolate, type IsolationSupport, isolated } from '../isolation/isolate.ts';
 import type { PortRange } from '../store/ports/worktree-tables.ts';
@@ -94,7 +95,7 @@ async function inSandbox(
       readable: [project.path],
       writable: named,
       ownWritable: [own],
-      hidden: [...secrets, join(configFolder(env), '.credentials.json')],
+      hidden: [...secrets, join(configFolder(env), '.credentials.json'), ...(await loginFolders(env))],
       network: 'host',
     },
     {

@@ -50,6 +50,7 @@ describe('a session in the sandbox', () => {
     const attack = [
       `for fifo in ${dataDir}/sessions/*/*/in.fifo; do echo '{}' >"$fifo" && echo reached; done`,
       `cat ${dataDir}/store.sqlite && echo reached`,
+      'cat ~/.config/callboard/* && echo reached',
       `echo x >${repo}/.git/config && echo reached; echo x >${repo}/README.md && echo reached`,
       `echo '{}' >.claude/settings.local.json && echo reached; echo '{}' >~/.claude/settings.json && echo reached`,
       'true',
@@ -59,6 +60,8 @@ describe('a session in the sandbox', () => {
     );
     // A loop with variables needs a request whatever the sandbox allows.
     const { requestId } = await client.event('approval-requested');
+    // A terminal is logged in while the session runs.
+    await write(kit.env.HOME ?? '', { '.config/callboard/credentials.json': { token: 'reached' } });
     await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
     await client.state(stageId, 'idle');
     expect(await isolationOf(kit, stageId)).toEqual({ level: 'prevented', reason: 'sandboxed', detail: null });

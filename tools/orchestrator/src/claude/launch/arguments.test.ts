@@ -1,8 +1,16 @@
 import { expect, it } from 'vitest';
-import { claudeArguments, missingFlags, refusedMode } from './arguments.ts';
+import { claudeArguments, missingFlags, ownFilesDenied, refusedMode } from './arguments.ts';
 
 const launch = {
-  ...{ dataDir: '/data', permissionMode: 'default', model: null, effort: 'low', allow: [], directories: [] },
+  ...{
+    dataDir: '/data',
+    env: { HOME: '/home/ada' },
+    permissionMode: 'default',
+    model: null,
+    effort: 'low',
+    allow: [],
+    directories: [],
+  },
   hosts: [],
   sessionMessages: false,
   ask: [],
@@ -24,6 +32,18 @@ it('passes all flags to a program whose flags are unknown', () => {
   const args = claudeArguments({ ...launch, flags: null });
   expect(args).toEqual(expect.arrayContaining(['--forward-subagent-text', '--include-partial-messages', '--effort']));
   expect(missingFlags(null)).toEqual([]);
+});
+
+it('denies Claude the files of Callboard, and the folders of terminal logins', () => {
+  const denied = (env: Record<string, string>) => ownFilesDenied({ dataDir: '/data', env });
+  expect(denied({ HOME: '/home/ada' })).toEqual(
+    expect.arrayContaining(['Read(//data/store*)', 'Read(//home/ada/.config/callboard/**)']),
+  );
+  const elsewhere = denied({ HOME: '/home/ada', XDG_CONFIG_HOME: '/conf' });
+  for (const folder of ['/home/ada/.config', '/conf'])
+    expect(elsewhere).toEqual(
+      expect.arrayContaining([`Read(/${folder}/callboard/**)`, `Edit(/${folder}/callboard/**)`]),
+    );
 });
 
 it('refuses to let root skip permissions outside of a sandbox', () => {

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
+import { terminalLoginFolders } from '@callboard/runtime/terminal-login';
 import { ASK_TO_LEAVE, type LaunchSandbox, sandboxSettings } from '../sandbox/sandbox-settings.ts';
 
 export interface LaunchArguments {
   dataDir: string;
+  /** The environment that Claude Code gets. */
+  env: Readonly<Record<string, string>>;
   permissionMode: string;
   model: string | null;
   effort: string | null;
@@ -94,7 +97,7 @@ export const claudeVariables = ({
 });
 
 function settings(launch: LaunchArguments): object {
-  const { dataDir, allow, directories, hosts, deny, sandbox, userSettingsOnly, sessionMessages } = launch;
+  const { allow, directories, hosts, deny, sandbox, userSettingsOnly, sessionMessages } = launch;
   const ask = sandbox === null ? launch.ask : [ASK_TO_LEAVE, ...launch.ask];
   return {
     ...userSettingsOnly?.preferences,
@@ -108,7 +111,7 @@ function settings(launch: LaunchArguments): object {
     ...(sandbox === null && hosts.length > 0 && { sandbox: { network: { allowedDomains: hosts } } }),
     ...(sandbox !== null && { sandbox: sandboxSettings(sandbox, hosts) }),
     permissions: {
-      deny: [...ownFilesDenied(dataDir), ...deny],
+      deny: [...ownFilesDenied(launch), ...deny],
       ...(ask.length > 0 && { ask }),
       allow,
       additionalDirectories: directories,
@@ -116,10 +119,13 @@ function settings(launch: LaunchArguments): object {
   };
 }
 
-/** Returns the rules that keep Claude off Callboard's own files. */
-export const ownFilesDenied = (dataDir: string): string[] =>
-  ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**']
-    .map((path) => `/${join(dataDir, path)}`)
+/** Returns the rules that keep Claude off Callboard's own files. @param env the environment that Claude Code gets */
+export const ownFilesDenied = ({ dataDir, env }: Pick<LaunchArguments, 'dataDir' | 'env'>): string[] =>
+  [
+    ...['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => join(dataDir, path)),
+    ...terminalLoginFolders(env, env.HOME ?? '/').map((folder) => join(folder, '**')),
+  ]
+    .map((path) => `/${path}`)
     .flatMap((path) => [`Read(${path})`, `Edit(${path})`]);
 
 interface Account {

@@ -2,6 +2,8 @@ import { ownFilesDenied } from './arguments.ts';
 
 export interface SideRunArguments {
   dataDir: string;
+  /** The environment that Claude Code gets. */
+  env: Readonly<Record<string, string>>;
   worktree: string;
   model: string | null;
   /** Rules of the repository's files that forbid reading. */
@@ -22,13 +24,13 @@ export const missingForSideRuns = (flags: ReadonlySet<string> | null): string[] 
  * and the tools that read: a call of another one is refused, and whatever would ask is denied, as nobody is there to ask. Hooks, MCP
  * servers and the repository's settings are left out; its CLAUDE.md is read.
  */
-export const sideRunArguments = ({ dataDir, worktree, model, deny, schema }: SideRunArguments): string[] => [
+export const sideRunArguments = ({ dataDir, env, worktree, model, deny, schema }: SideRunArguments): string[] => [
   ...['-p', '--output-format=json', '--json-schema', JSON.stringify(schema), '--tools', 'Read,Grep,Glob'],
   ...['--permission-mode', 'default', '--strict-mcp-config', '--no-session-persistence', '--disable-slash-commands'],
   ...['--setting-sources', 'user', '--add-dir', worktree],
   ...(model === null ? [] : ['--model', model]),
   '--settings',
-  JSON.stringify({ disableAllHooks: true, permissions: { deny: [...ownFilesDenied(dataDir), ...deny] } }),
+  JSON.stringify({ disableAllHooks: true, permissions: { deny: [...ownFilesDenied({ dataDir, env }), ...deny] } }),
 ];
 
 /** Has Claude Code read the CLAUDE.md of the worktree although its settings are left out. */

@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { terminalLoginFolders } from '@callboard/runtime/terminal-login';
 import { pathExists } from '../../lib/path-exists.ts';
 import { configFolder } from '../user-settings.ts';
 
@@ -73,7 +74,7 @@ export async function sandboxPlaces({ dataDir, checkout, env }: SandboxPlaces) {
   const home = env.HOME ?? '/';
   const config = configFolder(env);
   return {
-    hidden: await existing([dataDir, join(config, '.credentials.json')]),
+    hidden: [...(await existing([dataDir, join(config, '.credentials.json')])), ...(await loginFolders(env))],
     readable: await existing([join(dataDir, 'worktrees')]),
     // The rest of the main checkout is not writable either, unless the user's own settings allow it. Denying it as a whole would
     // deny its `.git`, where the CLI itself leaves writable what a commit needs (tried).
@@ -83,6 +84,22 @@ export async function sandboxPlaces({ dataDir, checkout, env }: SandboxPlaces) {
       ...['.claude.json', '.gitconfig', '.config/git'].map((name) => join(home, name)),
     ]),
   };
+}
+
+/**
+ * Returns the folders of terminal logins. Creates them, since only an existing folder can be hidden, and a person may log a terminal in
+ * while the session runs.
+ */
+export async function loginFolders(env: Readonly<Record<string, string>>): Promise<string[]> {
+  if (env.HOME === undefined) return [];
+  const found: string[] = [];
+  for (const folder of terminalLoginFolders(env, env.HOME)) {
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      found.push(await realpath(folder));
+    } catch {} // nobody can log in there either
+  }
+  return found;
 }
 
 /**

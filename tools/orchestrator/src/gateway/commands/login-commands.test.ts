@@ -11,15 +11,17 @@ const logins = {
 } as Partial<Logins> as Logins;
 const { create_login_code: addDevice } = loginCommands({ logins });
 
-const from = (loginId: string | null) => {
+const from = (kind: 'page' | 'token', loginId: string | null) => {
   const actor = { name: 'Ada' };
-  return { actor, login: { actor, loginId }, watch: () => undefined };
+  return { actor, login: { actor, loginId, kind }, watch: () => undefined };
 };
 
-it('lets a page add a device, in the name of its person, and refuses an API token', async () => {
-  expect(await addDevice({}, from('login-1'))).toMatchObject({ code: 'c1' });
-  await expect(async () => addDevice({}, from(null))).rejects.toMatchObject({ code: 'page_only' });
-  await expect(async () => addDevice({}, { ...from(null), login: null })).rejects.toMatchObject({
+it('lets a page add a device, in the name of its person, and refuses every token', async () => {
+  expect(await addDevice({}, from('page', 'login-1'))).toMatchObject({ code: 'c1' });
+  for (const loginId of [null, 'login-2']) {
+    await expect(async () => addDevice({}, from('token', loginId))).rejects.toMatchObject({ code: 'page_only' });
+  }
+  await expect(async () => addDevice({}, { ...from('page', null), login: null })).rejects.toMatchObject({
     code: 'not_logged_in',
   });
   expect(invitations).toEqual(['Ada']);

@@ -16,18 +16,25 @@ export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandl
   remove_login: async ({ loginId }, { actor }) => ({ login: await logins.end(loginId, actor.name) }),
   create_login_code: async (_, { actor, login }) => {
     // A token must not make a login that outlives it.
-    if (requireLogin(login).loginId === null)
-      throw new Rejection('page_only', 'Add a device from a browser that is logged in, not with an API token.');
+    if (requireLogin(login).kind !== 'page')
+      throw new Rejection(
+        'page_only',
+        'Add a device from a browser that is logged in, not with an API token or from a terminal.',
+      );
     return logins.invite(actor.name);
   },
   auth_redeem: logins.redeem,
   auth_prove: async (input, { login }) => {
-    const { loginId } = requireLogin(login);
-    if (loginId === null) throw new Rejection('bad_request', 'An API token has no page that could be proven.');
+    const { loginId, kind } = requireLogin(login);
+    if (loginId === null || kind !== 'page')
+      throw new Rejection('bad_request', 'A token has no page that could be proven.');
     await logins.prove(loginId, input);
     return { loginId };
   },
-  auth_check: async (_, { login }) => requireLogin(login),
+  auth_check: async (_, { login }) => {
+    const { actor, loginId } = requireLogin(login);
+    return { actor, loginId };
+  },
   auth_logout: async (_, { actor, login }) => {
     const { loginId } = requireLogin(login);
     if (loginId !== null) await logins.end(loginId, actor.name);

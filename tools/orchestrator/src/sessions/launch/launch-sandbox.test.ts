@@ -30,7 +30,7 @@ it('uses the sandbox if the project and the machine allow it, and hides the file
   expect(isolation).toEqual({ level: 'prevented', reason: 'sandboxed', detail: null });
   expect(sandbox).toMatchObject({
     autoAllow: true,
-    hidden: [asked.dataDir],
+    hidden: [asked.dataDir, join(asked.env.HOME ?? '', '.config', 'callboard')],
     readable: ['worktrees', 'sandbox/STAGE-1.sh', 'caches/shop'].map((path) => join(asked.dataDir, path)),
     writable: [join(asked.dataDir, 'caches/shop')],
     variables: { CLAUDE_ENV_FILE: join(asked.dataDir, 'sandbox/STAGE-1.sh') },

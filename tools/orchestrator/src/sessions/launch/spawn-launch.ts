@@ -92,7 +92,7 @@ export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progres
   const wish = { stage, project, worktree: cwd, dataDir, env, version: program.version, excluded: given.excluded };
   const { sandbox: inside, isolation } = await chooseSandbox(wish, sandbox.forLaunch);
   await createLaunchFolder(begun.folder);
-  const launch = { ...launchOptions(begun, project, given), dataDir, sandbox: inside, flags: program.flags };
+  const launch = { ...launchOptions(begun, project, given), dataDir, env, sandbox: inside, flags: program.flags };
   const userSettingsOnly = given.leftOut === null ? null : { worktree: cwd, preferences: given.preferences };
   const options = { ...launch, userSettingsOnly };
   const variables = {

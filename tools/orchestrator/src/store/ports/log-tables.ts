@@ -1,5 +1,5 @@
 import type { BoardEvent, NewEvent } from '@callboard/contract';
-import type { LoginRecord } from '../records.ts';
+import type { LoginRecord } from '../login-records.ts';
 
 /** The limits of the event log. */
 export interface KeptEvents {
@@ -43,9 +43,10 @@ export interface ClockTable {
 /** Who may use Callboard, by the hash of their secret. */
 export interface LoginsTable {
   find(secretHash: string): Promise<LoginRecord | null>;
-  findPage(loginId: string): Promise<LoginRecord | null>;
-  /** The browsers that are logged in, newest first. */
-  listPages(): Promise<LoginRecord[]>;
+  /** Finds the login of a browser or a terminal. */
+  findById(loginId: string): Promise<LoginRecord | null>;
+  /** The browsers and terminals that are logged in, newest first. */
+  list(): Promise<LoginRecord[]>;
   /** Inserts it, unless a login with that hash exists. */
   save(login: LoginRecord): Promise<void>;
   /** Returns true for exactly one caller. */

@@ -173,7 +173,7 @@ interface LoginsColumns {
   name: string;
   created_at: string;
   expires_at: string | null;
-  /** The public id of a browser's login. This and the next three are null for other logins. */
+  /** The public id of a browser's or a terminal's login; null for a code. */
   login_id: string | null;
   /** A JWK. The page that logged in holds its private half. */
   page_key: string | null;

@@ -3,7 +3,7 @@ import type { Relays } from './relay.ts';
 /** The browsers that are logged in. */
 export const loginRelays = {
   get_logins: {
-    summary: 'List the browsers that are logged in',
+    summary: 'List the browsers and terminals that are logged in',
     description: '`current` is the login of this request; null for an API token.',
   },
   remove_login: {

@@ -1,11 +1,10 @@
-import type { StageId } from '@callboard/contract';
+import { type StageId, titleProposal } from '@callboard/contract';
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { mayBeCommand } from '../../../lib/slash-commands.ts';
 import { Note } from '../../../ui/note.tsx';
 import { PhasesEditor } from '../../../ui/phases-editor.tsx';
 import type { FormFiles } from '../api/use-form-files.ts';
 import type { StageFormControl } from '../model/stage-form.ts';
-import { titleProposal } from '../model/title-proposal.ts';
 import css from './forms.module.css';
 import { FinishNote } from './pipeline-chips.tsx';
 import { PromptBox } from './prompt-box.tsx';

@@ -7,12 +7,12 @@ import {
   type Project,
   StagePatch,
   type StageView,
+  titleProposal,
 } from '@callboard/contract';
 import { z } from 'zod';
 import { sandboxOf, sandboxValue } from '../../../lib/isolation-words.ts';
 import { PhaseForm, phaseFormOf, phaseOf, phaseProblem } from '../../../lib/phase-form.ts';
 import { mayBeCommand } from '../../../lib/slash-commands.ts';
-import { titleProposal } from './title-proposal.ts';
 import { inForce } from './workspace-form.ts';
 
 /** The values of the stage form, as typed. */

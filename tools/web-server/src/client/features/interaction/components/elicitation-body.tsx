@@ -1,16 +1,9 @@
+import { contentOf, type FieldValue, type FormField, fieldProblem, fieldsOf, isFilledIn } from '@callboard/contract';
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import { field } from '../../../lib/tool-words.ts';
 import { Seen } from '../../../ui/seen.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import { useCanDecide } from '../api/use-request.ts';
-import {
-  contentOf,
-  type FieldValue,
-  type FormField,
-  fieldProblem,
-  fieldsOf,
-  isFilledIn,
-} from '../model/form-fields.ts';
 import { type FormProps, heldFor } from '../model/verdict.ts';
 import { DecisionButton, type Press } from './decision-place.tsx';
 import css from './request.module.css';

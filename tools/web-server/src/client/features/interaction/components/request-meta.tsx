@@ -1,6 +1,5 @@
-import type { PendingRequest } from '@callboard/contract';
+import { askedTexts, type PendingRequest } from '@callboard/contract';
 import { HiddenNote } from '../../../ui/seen.tsx';
-import { askedTexts } from '../model/asked-texts.ts';
 
 /** Whether the request contains hidden characters. Where it comes from and since when it waits is in the form's head. */
 export const RequestMeta = ({ request }: { request: PendingRequest }) => <HiddenNote texts={askedTexts(request)} />;

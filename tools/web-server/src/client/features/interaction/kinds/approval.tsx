@@ -1,8 +1,7 @@
-import { hiddenWarning, type PendingRequest, visibleText } from '@callboard/contract';
+import { askedTexts, hiddenWarning, type PendingRequest, visibleText } from '@callboard/contract';
 import { shortPath } from '../../../lib/paths.ts';
 import { firstLine, PATH_SHOWN } from '../../../lib/request-text.ts';
 import { field, filePath, toolTitle, toolWords } from '../../../lib/tool-words.ts';
-import { askedTexts } from '../model/asked-texts.ts';
 import { isCommand } from '../model/edited-input.ts';
 import { commandThatMatters } from '../words/command-that-matters.ts';
 import type { RequestKindView } from './shared/definition.ts';

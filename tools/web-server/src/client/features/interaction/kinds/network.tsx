@@ -1,7 +1,6 @@
-import { hiddenWarning, hostPlace, type PendingRequest } from '@callboard/contract';
+import { askedTexts, hiddenWarning, hostPlace, type PendingRequest } from '@callboard/contract';
 import { hostWords } from '../../../lib/request-text.ts';
 import { field } from '../../../lib/tool-words.ts';
-import { askedTexts } from '../model/asked-texts.ts';
 import type { RequestKindView } from './shared/definition.ts';
 
 /** A sandboxed command that wants to reach a host. */

@@ -1,4 +1,5 @@
-import type { PendingRequest, TextKind } from '@callboard/contract';
+import type { PendingRequest } from './requests.ts';
+import type { TextKind } from './visible.ts';
 
 type Asked = readonly [text: string, kind: TextKind];
 
@@ -6,8 +7,8 @@ type Asked = readonly [text: string, kind: TextKind];
 const PROSE = ['description', 'message', 'plan', 'question', 'header', 'label', 'title', 'prompt', 'preview'];
 const CONTENTS = ['content', 'new_string', 'old_string', 'new_source'];
 
-/** The input of an MCP tool may be prose or commands. */
-const kindOfInput = (toolName: string): TextKind => (/^[A-Z]\w*$/.test(toolName) ? 'command' : 'code');
+/** Returns what the texts of a tool's input are. That of an MCP tool may be prose or commands. */
+export const kindOfInput = (toolName: string): TextKind => (/^[A-Z]\w*$/.test(toolName) ? 'command' : 'code');
 
 /** Returns all texts in a request that a person decides on, including field names. */
 export function askedTexts({
@@ -33,10 +34,14 @@ function textsIn(value: unknown, kind: TextKind): Asked[] {
   if (typeof value === 'string') return [[value, kind]];
   if (Array.isArray(value)) return value.flatMap((item) => textsIn(item, kind));
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, item]) => [[name, kind] as const, ...textsIn(item, kindOf(name, kind))]);
+  return Object.entries(value).flatMap(([name, item]) => [
+    [name, kind] as const,
+    ...textsIn(item, kindOfField(name, kind)),
+  ]);
 }
 
-function kindOf(name: string, kind: TextKind): TextKind {
+/** Returns what the text of a field is, in an input of this kind. */
+export function kindOfField(name: string, kind: TextKind): TextKind {
   if (PROSE.includes(name)) return 'prose';
   return CONTENTS.includes(name) ? 'code' : kind;
 }

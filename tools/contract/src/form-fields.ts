@@ -1,5 +1,6 @@
-import { type ToolInput, visibleText } from '@callboard/contract';
 import { z } from 'zod';
+import type { ToolInput } from './requests.ts';
+import { visibleText } from './visible.ts';
 
 /** The value of a form's field while a person fills it in. */
 export type FieldValue = string | boolean;

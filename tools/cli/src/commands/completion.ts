@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { parseGiven } from '../command-line/flags.ts';
+import { completionScript, SHELLS } from '../completion/scripts.ts';
+import { UsageError } from '../errors.ts';
+import { argument } from '../terminal/flags.ts';
+import type { Command } from './command.ts';
+
+const schema = z.object({
+  shell: z.enum(SHELLS, { error: `must be one of ${SHELLS.join(', ')}` }).optional(),
+});
+
+/** `callboard completion`: prints the script that completes command lines in a shell. */
+export function createCompletion(others: readonly Command[]): Command {
+  const completion: Command = {
+    name: 'completion',
+    summary: 'Prints a completion script for bash, zsh or fish.',
+    flags: [argument('shell', 'SHELL', 'bash, zsh or fish.')],
+    run: async ({ given, edges }) => {
+      const { shell } = parseGiven(schema, given);
+      if (shell === undefined) throw new UsageError('name the shell: npx callboard completion bash, zsh or fish');
+      edges.out(completionScript(shell, [...others, completion]));
+      return 0;
+    },
+  };
+  return completion;
+}

@@ -1,0 +1,138 @@
+import { argument, deskFlags, option } from '../terminal/flags.ts';
+import type { Command } from './command.ts';
+
+// What they run is loaded when it runs: `start` needs none of it.
+
+const stageArgument = argument(
+  'stage',
+  'STAGE',
+  'The stage, by its id, the beginning of it, or the number of STAGE-<n>.',
+);
+const requestArgument = argument('request', 'REQUEST', 'The request, by its id or the beginning of it.');
+
+const ls: Command = {
+  name: 'ls',
+  summary: 'Lists the stages by column.',
+  flags: [
+    option('project', 'PROJECT', 'Only this project, by id or name.'),
+    { kind: 'switch', name: 'all', help: 'List all done stages too, not only the newest.' },
+    { kind: 'switch', name: 'ids', help: 'Print ids only, one on each line.' },
+    ...deskFlags,
+  ],
+  run: async (invocation) => (await import('../terminal/list-stages.ts')).listStages(invocation),
+};
+
+const startStage: Command = {
+  name: 'start-stage',
+  summary: 'Starts a stage, or creates one from a prompt and starts it.',
+  flags: [
+    { ...stageArgument, help: `${stageArgument.help} Without it, a stage is created.` },
+    option('prompt', 'TEXT', 'The first message to Claude; - reads it from stdin, as does leaving it out in a pipe.'),
+    option('title', 'TEXT', 'The title of the new stage; the beginning of the prompt otherwise.'),
+    option(
+      'project',
+      'PROJECT',
+      'The project of the new stage, by id, name or path; a path of a repository becomes a project. The one around the current folder otherwise.',
+    ),
+    option(
+      'permission-mode',
+      'MODE',
+      'The permission mode of the new stage: default, acceptEdits, plan, dontAsk, auto or bypassPermissions.',
+    ),
+    ...deskFlags,
+  ],
+  run: async (invocation) => (await import('../terminal/start-stage.ts')).startStage(invocation),
+};
+
+const pending: Command = {
+  name: 'pending',
+  summary: 'Lists the requests that wait for an answer.',
+  flags: [
+    option('stage', 'STAGE', 'Only those of this stage.'),
+    { kind: 'switch', name: 'ids', help: 'Print ids only, one on each line.' },
+    ...deskFlags,
+  ],
+  run: async (invocation) => (await import('../terminal/list-pending.ts')).listPending(invocation),
+};
+
+const allow: Command = {
+  name: 'allow',
+  summary: 'Shows a request whole and allows it; accepts a plan.',
+  flags: [
+    { ...requestArgument, help: `${requestArgument.help} Without it, the only open one, after a question.` },
+    option(
+      'mode',
+      'MODE',
+      'After a plan: default (ask for each edit) or acceptEdits (edit freely); default otherwise.',
+    ),
+    ...deskFlags,
+  ],
+  run: async (invocation) => (await import('../terminal/decide.ts')).allow(invocation),
+};
+
+const deny: Command = {
+  name: 'deny',
+  summary: 'Shows a request whole and denies it; sends a plan back; declines a question.',
+  flags: [
+    { ...requestArgument, help: `${requestArgument.help} Without it, the only open one, after a question.` },
+    option('reason', 'TEXT', 'What Claude reads as the reason.'),
+    { kind: 'switch', name: 'interrupt', help: 'End the turn as well; Claude then reads no reason.' },
+    ...deskFlags,
+  ],
+  run: async (invocation) => (await import('../terminal/decide.ts')).deny(invocation),
+};
+
+const answer: Command = {
+  name: 'answer',
+  summary: 'Answers the questions of a request, or fills in a form.',
+  flags: [
+    { ...requestArgument, help: `${requestArgument.help} Without it, the only open one.` },
+    {
+      kind: 'argument',
+      name: 'answers',
+      placeholder: 'ANSWER...',
+      repeatable: true,
+      help: 'One for each question, in order: the number or label of an option, several with commas, or words. For a form: field=value. In a terminal, what is left out is asked.',
+    },
+    ...deskFlags,
+  ],
+  run: async (invocation) => (await import('../terminal/answer.ts')).answer(invocation),
+};
+
+const say: Command = {
+  name: 'say',
+  summary: 'Sends Claude a message.',
+  flags: [
+    stageArgument,
+    argument('message', 'MESSAGE', 'The text; - reads it from stdin, as does leaving it out in a pipe.'),
+    option(
+      'mode',
+      'MODE',
+      'While Claude works: append (to the queue; the default), replace (the queue), steer (into the turn) or now (interrupt).',
+    ),
+    ...deskFlags,
+  ],
+  run: async (invocation) => (await import('../terminal/say.ts')).say(invocation),
+};
+
+const watch: Command = {
+  name: 'watch',
+  summary: 'Shows a stage live, and answers its requests with keys; Ctrl-C leaves.',
+  flags: [stageArgument, ...deskFlags],
+  run: async (invocation) => (await import('../terminal/watch/watch.ts')).watch(invocation),
+};
+
+const complete: Command = {
+  name: 'complete',
+  summary: 'Marks a stage done; on request merges its work first.',
+  flags: [
+    stageArgument,
+    option('merge', 'METHOD', 'Merge its commits first: merge, squash or rebase.'),
+    option('commit', 'MESSAGE', 'With --merge: commit what is uncommitted first, with this message.'),
+    ...deskFlags,
+  ],
+  run: async (invocation) => (await import('../terminal/complete.ts')).complete(invocation),
+};
+
+/** The board from a terminal that is logged in. */
+export const deskCommands: readonly Command[] = [ls, startStage, pending, allow, deny, answer, say, watch, complete];

@@ -1,0 +1,75 @@
+import { fieldsOf, type PendingRequest, type Question, questionsOf } from '@callboard/contract';
+import type { Transport } from '@callboard/contract/client';
+import { z } from 'zod';
+import type { Invocation } from '../commands/command.ts';
+import type { Edges } from '../edges.ts';
+import { CliError, UsageError } from '../errors.ts';
+import { answerOf, answersOf, formContent } from './answers.ts';
+import { chooseRequest } from './choose-request.ts';
+import { decisionOf, idsOf, needsAnswer } from './decide.ts';
+import { atDesk } from './desk-command.ts';
+import { decidedWords } from './print-decision.ts';
+import { safeJson, visibleLine } from './text.ts';
+
+const options = { request: z.string().optional(), answers: z.array(z.string()).default([]) };
+
+/** `callboard answer`. */
+export const answer = (invocation: Invocation): Promise<number> =>
+  atDesk(invocation, options, async ({ desk, options: { request: id, answers, json }, edges, hint }) => {
+    const { request } = await chooseRequest({ desk, edges, hint }, id);
+    if (!needsAnswer(request)) {
+      throw new UsageError(`this request asks for a yes or no: ${hint(`allow ${request.requestId}`)}, or deny.`);
+    }
+    const given = answers.length > 0 ? answers : await askFor(request, edges);
+    const decision = await sendAnswer(desk, request, given);
+    edges.out(json ? safeJson(decision) : decidedWords(decision));
+  });
+
+/**
+ * Sends the answers to a request's questions, or the content of its form.
+ * @throws UsageError if they do not fit, TransportError if they are refused
+ */
+export async function sendAnswer(desk: Transport, request: PendingRequest, texts: readonly string[]) {
+  const ids = idsOf(request);
+  if (request.kind === 'elicitation') {
+    const updatedInput = formContent(fieldsOf(request.input), texts);
+    return decisionOf(await desk.command('approve_tool', { ...ids, decision: 'allow', updatedInput }));
+  }
+  const answers = answersOf(questionsOf(request.input), texts);
+  return decisionOf(await desk.command('answer_question', { ...ids, answers }));
+}
+
+/** Asks for each answer on the terminal. */
+async function askFor(request: PendingRequest, { input, err }: Edges): Promise<string[]> {
+  if (!input.isTerminal) throw new UsageError('name the answers after the request, in the order of its questions.');
+  if (request.kind === 'elicitation') {
+    const given: string[] = [];
+    for (const field of fieldsOf(request.input)) {
+      const text = await ask(input, `${visibleLine(field.name, 'prose')}${field.required ? '' : ' (optional)'}: `);
+      if (text.trim() !== '') given.push(`${field.name}=${text}`);
+    }
+    return given;
+  }
+  const given: string[] = [];
+  for (const question of questionsOf(request.input)) given.push(await askOne(question, input, err));
+  return given;
+}
+
+async function askOne(question: Question, input: Edges['input'], err: Edges['err']): Promise<string> {
+  for (;;) {
+    const text = await ask(input, `${visibleLine(question.question, 'prose')} `);
+    try {
+      answerOf(question, text);
+      return text;
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      err(error.message);
+    }
+  }
+}
+
+async function ask(input: Edges['input'], question: string): Promise<string> {
+  const text = await input.ask(question);
+  if (text === null) throw new CliError('nothing was answered. The request is still open.');
+  return text;
+}

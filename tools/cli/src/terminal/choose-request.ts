@@ -1,0 +1,67 @@
+import type { BoardView, PendingRequest } from '@callboard/contract';
+import type { Edges } from '../edges.ts';
+import { CliError, UsageError } from '../errors.ts';
+import type { DeskWork, Hint } from './desk-command.ts';
+import { findRequest, notOpen, shortIds } from './find.ts';
+import { requestLine, requestLines } from './request-text.ts';
+import { styleOf } from './style.ts';
+
+/** The request to decide, and whether a person named it. */
+export interface Chosen {
+  readonly request: PendingRequest;
+  readonly isNamed: boolean;
+}
+
+/** How many of the newest decisions are searched for one that somebody else made. */
+const RECENT = 200;
+
+/**
+ * Finds the request that the command line names, or the only open one, and prints it whole to stderr.
+ * @throws CliError if it is no longer open, with who decided it, or if none is
+ * @throws UsageError if several are open and none is named, or if nobody is there to confirm the only one
+ */
+export async function chooseRequest(
+  { desk, edges, hint }: Pick<DeskWork<object>, 'desk' | 'edges' | 'hint'>,
+  id: string | undefined,
+): Promise<Chosen> {
+  const board = await desk.command('get_board', {});
+  const chosen = id === undefined ? onlyOne(board, edges, hint) : await namedOne({ desk, hint }, board, id);
+  const title = board.stages.find((stage) => stage.id === chosen.request.stageId)?.title ?? '';
+  const place = { title, width: edges.columns(), style: styleOf(edges), now: edges.now() };
+  for (const line of requestLines(chosen.request, place)) edges.err(line);
+  return chosen;
+}
+
+async function namedOne(
+  { desk, hint }: Pick<DeskWork<object>, 'desk' | 'hint'>,
+  { pending }: BoardView,
+  id: string,
+): Promise<Chosen> {
+  const request = findRequest(pending, id);
+  if (request !== null) return { request, isNamed: true };
+  const { decisions } = await desk.command('get_decisions', { limit: RECENT });
+  throw notOpen(decisions, id, hint);
+}
+
+function onlyOne({ pending }: BoardView, { input }: Edges, hint: Hint): Chosen {
+  const [request] = pending;
+  if (request === undefined) throw new CliError('no request is open.');
+  if (pending.length > 1) {
+    const list = [...shortIds(pending)].map(([one, id]) => `\n  ${id}  ${one.stageId}  ${requestLine(one)}`).join('');
+    throw new UsageError(`${pending.length} requests are open. Name the one you mean:${list}`);
+  }
+  if (!input.isTerminal) {
+    throw new UsageError(`without a terminal, name the request. They are listed by: ${hint('pending')}`);
+  }
+  return { request, isNamed: false };
+}
+
+/**
+ * Asks before a request is decided that nobody named.
+ * @throws CliError unless the person says yes; nothing is decided then
+ */
+export async function confirm({ isNamed }: Chosen, question: string, { input }: Edges): Promise<void> {
+  if (isNamed) return;
+  const answer = await input.ask(`${question} [y/N] `);
+  if (!/^y(es)?$/i.test(answer?.trim() ?? '')) throw new CliError('nothing was decided. The request is still open.');
+}

@@ -1,0 +1,85 @@
+import { type BoardView, boardView, CLAUDE_UNCHECKED, NO_LIMITS, SANDBOX_UNTRIED } from '@callboard/contract';
+import { AT, sampleProject, sampleRequest, sampleSession, sampleStage } from '@callboard/contract/samples';
+import { expect, it } from 'vitest';
+import { boardLines } from './list-stages.ts';
+
+const edges = { columns: () => 72, isTerminal: false, env: {}, now: () => new Date(Date.parse(AT) + 252_000) };
+const lines = (view: BoardView, all = false) =>
+  boardLines(view, { all, edges, hint: (words) => `callboard ${words}` }).join('\n');
+
+const board = (stages: Parameters<typeof boardView>[0]['stages'], pending: BoardView['pending'] = []): BoardView =>
+  boardView({
+    ...{
+      seq: 1,
+      projects: [sampleProject()],
+      stages,
+      pending,
+      unsettled: [],
+      warnings: [],
+      startHolds: [],
+      limits: NO_LIMITS,
+      paused: null,
+    },
+    sandbox: SANDBOX_UNTRIED,
+    claude: CLAUDE_UNCHECKED,
+  });
+
+it('lists stages by column, what needs somebody first, each with what it does now', () => {
+  const stage = (id: string, fields: Record<string, unknown> = {}, session: Record<string, unknown> | null = null) => ({
+    ...sampleStage({ id, title: `Title of ${id}`, ...fields }),
+    session: session === null ? null : sampleSession({ stageId: id, ...session }),
+  });
+  const tool = { kind: 'tool', toolUseId: 't', action: 'npm test\x1b[2J', isCommand: true, since: AT };
+  const view = board(
+    [
+      stage('STAGE-1', {}, { state: 'waiting' }),
+      stage('STAGE-2', {}, { now: tool }),
+      stage('STAGE-3', { held: true }),
+      stage('STAGE-4', { completedAt: AT }),
+      stage('STAGE-5', { autoStart: true }),
+      stage(
+        'STAGE-6',
+        {},
+        {
+          state: 'idle',
+          lastTurn: { outcome: 'succeeded', at: AT, message: null },
+          changes: { files: 1, additions: 3, deletions: 1 },
+        },
+      ),
+      stage(
+        'STAGE-7',
+        {},
+        { state: 'ended', lastTurn: { outcome: 'failed', at: AT, message: 'The model is\noverloaded' } },
+      ),
+    ],
+    [sampleRequest({ input: { command: 'npm install left-pad && npm run build && npm test' } })],
+  );
+  expect(lines(view)).toMatchInlineSnapshot(`
+    "Needs you 2
+      STAGE-1  Title of STAGE-1   4 min  $ npm install left-pad && npm run…
+      STAGE-7  Title of STAGE-7   4 min  The model is overloaded
+    Running 1
+      STAGE-2  Title of STAGE-2   4 min  $ npm test⟨\\x1b⟩[2J
+    Review 1
+      STAGE-6  Title of STAGE-6   4 min  +3 −1
+    Ready 1
+      STAGE-5  Title of STAGE-5   4 min  starts automatically
+    Backlog 1
+      STAGE-3  Title of STAGE-3   4 min  on hold
+    Done 1
+      STAGE-4  Title of STAGE-4   4 min  not merged"
+  `);
+});
+
+it('shows the newest done stages, and all on request', () => {
+  const done = Array.from({ length: 8 }, (_, index) => ({
+    ...sampleStage({ id: `STAGE-${index}`, completedAt: `2026-01-02T03:04:0${index}.000Z` }),
+    session: null,
+  }));
+  expect(lines(board(done))).toMatch(/^Done 8\n {2}STAGE-7.*and 3 more: callboard ls --all$/s);
+  expect(lines(board(done), true).split('\n')).toHaveLength(9);
+});
+
+it('says how to begin when there is nothing', () => {
+  expect(lines(board([]))).toBe('There are no stages yet. Create one: callboard start-stage --prompt "..."');
+});

@@ -1,0 +1,148 @@
+import type { BoardView, ChangeCounts, Column, PendingRequest, Project, StageView } from '@callboard/contract';
+import { shortDuration } from '@callboard/contract';
+import { z } from 'zod';
+import type { Invocation } from '../commands/command.ts';
+import type { Edges } from '../edges.ts';
+import { UsageError } from '../errors.ts';
+import { atDesk, type Hint } from './desk-command.ts';
+import { findProject, named } from './find.ts';
+import { requestLine } from './request-text.ts';
+import { type Style, styleOf } from './style.ts';
+import { cut, displayWidth, padded, safeJson, visibleLine } from './text.ts';
+
+const COLUMNS: readonly (readonly [Column, string])[] = [
+  ['needs-you', 'Needs you'],
+  ['running', 'Running'],
+  ['review', 'Review'],
+  ['ready', 'Ready'],
+  ['backlog', 'Backlog'],
+  ['done', 'Done'],
+];
+/** How many done stages are shown unless all are wanted. */
+const DONE_SHOWN = 5;
+const LONGEST_TITLE = 40;
+
+const options = {
+  project: z.string().optional(),
+  all: z.boolean().default(false),
+  ids: z.boolean().default(false),
+};
+
+/** `callboard ls`. */
+export const listStages = (invocation: Invocation): Promise<number> =>
+  atDesk(invocation, options, async ({ desk, options: { json, ids, project, all }, edges, hint }) => {
+    const board = ofProject(await desk.command('get_board', {}), project);
+    if (json) edges.out(safeJson(board, 2));
+    else if (ids) for (const { id } of board.stages) edges.out(id);
+    else for (const line of boardLines(board, { all, edges, hint })) edges.out(line);
+  });
+
+/** Keeps the stages of a project, and their requests. @throws UsageError for an unknown project */
+function ofProject(board: BoardView, wanted: string | undefined): BoardView {
+  if (wanted === undefined) return board;
+  const project = requireProject(board.projects, wanted);
+  const stages = board.stages.filter(({ projectId }) => projectId === project.id);
+  const ids = new Set<string>(stages.map(({ id }) => id));
+  return {
+    ...board,
+    projects: [project],
+    stages,
+    pending: board.pending.filter(({ stageId }) => ids.has(stageId)),
+    unsettled: board.unsettled.filter(({ stageId }) => ids.has(stageId)),
+  };
+}
+
+function requireProject(projects: readonly Project[], wanted: string): Project {
+  const project = findProject(projects, wanted);
+  if (project !== null) return project;
+  const known = projects.length === 0 ? 'There is none yet.' : `There are: ${named(projects.map(({ id }) => id))}.`;
+  throw new UsageError(`there is no project ${JSON.stringify(wanted)}. ${known}`);
+}
+
+interface ListPlace {
+  readonly all: boolean;
+  readonly hint: Hint;
+  readonly edges: Pick<Edges, 'columns' | 'isTerminal' | 'env' | 'now'>;
+}
+
+/** Returns the board as text: one line for each stage, under its column. */
+export function boardLines(board: BoardView, { all, edges, hint }: ListPlace): string[] {
+  if (board.stages.length === 0) return [`There are no stages yet. Create one: ${hint('start-stage --prompt "..."')}`];
+  const style = styleOf(edges);
+  const idWidth = Math.max(...board.stages.map(({ id }) => id.length));
+  const titleWidth = Math.min(LONGEST_TITLE, Math.max(...board.stages.map(({ title }) => displayWidth(title))));
+  const lineOf = (stage: StageView) => {
+    const now = nowOf(
+      stage,
+      board.pending.filter(({ stageId }) => stageId === stage.id),
+    );
+    const since = Date.parse(stage.session?.stateSince ?? stage.createdAt);
+    const age = shortDuration(edges.now().getTime() - since).padStart(6);
+    const title = padded(cut(visibleLine(stage.title, 'prose'), titleWidth), titleWidth);
+    const start = `  ${padded(stage.id, idWidth)}  ${title}  ${style.dim(age)}  `;
+    return `${start}${cut(now, edges.columns() - displayWidth(start))}`.trimEnd();
+  };
+  return COLUMNS.flatMap(([column, title]) => {
+    const stages = inColumn(board.stages, column);
+    if (stages.length === 0) return [];
+    const shown = column === 'done' && !all ? stages.slice(0, DONE_SHOWN) : stages;
+    const more = stages.length - shown.length;
+    return [
+      headingOf({ column, title, count: stages.length, style }),
+      ...shown.map(lineOf),
+      ...(more === 0 ? [] : [style.dim(`  and ${more} more: ${hint('ls --all')}`)]),
+    ];
+  });
+}
+
+function headingOf({ column, title, count, style }: { column: Column; title: string; count: number; style: Style }) {
+  const text = style.bold(`${title} ${count}`);
+  return column === 'needs-you' ? style.call(text) : text;
+}
+
+/** By priority and age; done stages with the newest first. */
+function inColumn(stages: readonly StageView[], column: Column): StageView[] {
+  const found = stages.filter((stage) => stage.column === column);
+  if (column === 'done') return found.sort((a, b) => (b.completedAt ?? '').localeCompare(a.completedAt ?? ''));
+  return found.sort((a, b) => a.priority - b.priority);
+}
+
+/** Returns what a stage does now, or what it needs, in one line. */
+function nowOf(
+  { column, session, merged, dependsOn, held, autoStart }: StageView,
+  asked: readonly PendingRequest[],
+): string {
+  const [request] = asked;
+  if (request !== undefined) return `${requestLine(request)}${asked.length > 1 ? ` (${asked.length} requests)` : ''}`;
+  if (column === 'done')
+    return merged === null ? 'not merged' : `merged ${merged.commit.slice(0, 7)} into ${merged.into}`;
+  if (column === 'backlog') return held ? 'on hold' : `after ${dependsOn.join(', ')}`;
+  if (session === null) return autoStart ? 'starts automatically' : '';
+  if (session.alarm !== null) return 'security alarm: look at the board';
+  if (column === 'review') return session.changes === null ? '' : changesOf(session.changes);
+  if (session.now !== null) return actionOf(session.now);
+  if (session.stalledSince !== null) return 'no sign of life';
+  if (session.atGate) return 'phase finished';
+  return visibleLine(session.lastTurn?.message ?? session.state, 'prose');
+}
+
+const changesOf = ({ additions, deletions }: ChangeCounts): string => `+${additions} −${deletions}`;
+
+function actionOf(now: NonNullable<NonNullable<StageView['session']>['now']>): string {
+  switch (now.kind) {
+    case 'tool':
+      return visibleLine(`${now.isCommand ? '$ ' : ''}${now.action}`, 'command');
+    case 'check':
+      return visibleLine(`checks: $ ${now.command}`, 'command');
+    case 'writing':
+      return `writes: ${visibleLine(now.text, 'prose')}`;
+    case 'preparing':
+      return visibleLine(`prepares ${now.toolName}`, 'command');
+    case 'review':
+      return 'reviews the changes';
+    case 'thinking':
+      return 'thinks';
+    default:
+      return now satisfies never;
+  }
+}

@@ -1,0 +1,41 @@
+import { MessageMode } from '@callboard/contract';
+import { z } from 'zod';
+import type { Invocation } from '../commands/command.ts';
+import { UsageError } from '../errors.ts';
+import { atDesk } from './desk-command.ts';
+import { findStage } from './find.ts';
+import { textOrInput } from './flags.ts';
+import { safeJson } from './text.ts';
+
+const STATUS = {
+  sent: 'Sent.',
+  queued: 'Queued: Claude gets it after this turn.',
+  resumed: 'Sent; the session is resumed with it.',
+} as const;
+
+const options = {
+  stage: z.string().optional(),
+  message: z.string().optional(),
+  mode: z.enum(MessageMode.options, { error: `must be one of ${MessageMode.options.join(', ')}` }).optional(),
+};
+
+/** `callboard say`. */
+export const say = (invocation: Invocation): Promise<number> =>
+  atDesk(invocation, options, async ({ desk, options: { stage: text, message: given, mode, json }, edges, hint }) => {
+    if (text === undefined) throw new UsageError(`name the stage: ${hint('say STAGE MESSAGE')}`);
+    const stage = findStage(await desk.command('get_board', {}), text, hint);
+    const message = await textOrInput(given, edges, `the message is empty: ${hint('say STAGE MESSAGE')}`);
+    const reply = await desk.command('send_message', {
+      stageId: stage.id,
+      message,
+      ...(mode !== undefined && { mode }),
+    });
+    if (json) {
+      edges.out(safeJson(reply));
+      return;
+    }
+    edges.out(STATUS[reply.status]);
+    if (reply.reopened === true) edges.out(`${stage.id} was done and is open again.`);
+    if (reply.replaced !== undefined && reply.replaced.length > 0)
+      edges.out(`Replaced ${reply.replaced.length} queued messages; they are kept as drafts.`);
+  });
