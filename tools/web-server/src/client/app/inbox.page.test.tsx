@@ -85,7 +85,9 @@ const key = (nth: number, name: string) => `STAGE-${nth}/${name}-${nth}`;
 const isOff = (button: HTMLElement) =>
   button.hasAttribute('disabled') || button.getAttribute('aria-disabled') === 'true';
 const shownRows = () =>
-  TITLES.filter((title) => screen.queryByRole('link', { name: new RegExp(`^${title}`) }) !== null);
+  TITLES.filter((title) =>
+    screen.queryAllByRole('link', { name: new RegExp(`^${title}`) }).some((link) => link.hasAttribute('data-row')),
+  );
 
 it('decides equal requests together only after each was looked at, each by a decision of its own', async () => {
   const { view } = asking('together');
@@ -118,6 +120,31 @@ it('decides equal requests together only after each was looked at, each by a dec
   expect(sent()).toEqual(expect.arrayContaining(ids));
   expect(sent()).toHaveLength(3);
   await screen.findByRole('form', { name: /^Header/ });
+});
+
+it('a tap on the button for all holds each answer back, and Undo takes all of them back', async () => {
+  const { view, pending } = asking('tap-all');
+  const { user, see, sent, server } = open('/inbox', view);
+  server.answer({
+    approve_tool: () => ({ heldUntil: at(60) }),
+    take_back_answer: ({ requestId }) => {
+      const of = pending.find((one) => one.requestId === requestId);
+      return of === undefined ? problem('unknown_request', 'No such request.') : { request: of };
+    },
+  });
+  await user.click(await screen.findByRole('button', { name: 'Look at all 3' }));
+  for (const nth of [1, 2, 3]) await see(key(nth, 'tap-all'));
+  const allow = screen.getByRole('button', { name: /^Allow all 3/ });
+  await expect.poll(() => isOff(allow)).toBe(false);
+  await user.pointer({ keys: '[TouchA]', target: allow });
+  await screen.findByText('3 allowed');
+  expect(sent()).toMatchObject([{ hold: true }, { hold: true }, { hold: true }]);
+  expect(shownRows()).toEqual(['Header']);
+  await user.click(screen.getByRole('button', { name: 'Undo' }));
+  await expect.poll(shownRows).toEqual(TITLES);
+  const takenBack = server.received.filter(({ command }) => command === 'take_back_answer');
+  expect(takenBack).toHaveLength(3);
+  expect(screen.queryByText(/requests? allowed/)).toBeNull();
 });
 
 it('picks by keyboard, and decides what was picked once each was looked at', async () => {

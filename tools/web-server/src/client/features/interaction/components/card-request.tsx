@@ -29,12 +29,8 @@ export function CardRequest({ stageId, describedBy, inHand = false }: CardReques
   const select = (view: { pending: PendingRequest[] }) => view.pending.filter((request) => request.stageId === stageId);
   const { data: pending = [] } = useQuery({ ...boardQuery, select });
   const [request] = pending;
-  if (
-    request === undefined ||
-    request.held !== undefined ||
-    pending.length > 1 ||
-    !requestKinds[request.kind].isDecidableOnCard(request)
-  )
+  if (request?.held !== undefined) return <span className={css.answering}>{request.held.by} is answering</span>;
+  if (request === undefined || pending.length > 1 || !requestKinds[request.kind].isDecidableOnCard(request))
     return null;
   const key = requestKey(request);
   return (

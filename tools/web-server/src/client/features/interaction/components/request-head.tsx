@@ -77,7 +77,9 @@ function Crumbs({ request: { stageId }, linksStage }: { request: PendingRequest;
           {title}
         </span>
       )}
-      <StageIdText id={stageId} />
+      <span className={css.id}>
+        <StageIdText id={stageId} />
+      </span>
       {phase !== undefined && <span className={css.phase}>{phase}</span>}
     </div>
   );
