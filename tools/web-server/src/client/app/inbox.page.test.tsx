@@ -176,6 +176,17 @@ it('picks by keyboard, and decides what was picked once each was looked at', asy
   await expect.poll(() => screen.queryByRole('heading', { name: '2 requests in 2 stages' })).toBeNull();
 });
 
+it('shows each of them in whole, however long it is', async () => {
+  const { view } = asking('whole');
+  const command = Array.from({ length: 300 }, (_, nth) => `echo line-${nth}`).join('\n');
+  const pending = view.pending.map((one) => ({ ...one, input: { command } }));
+  const { user } = open('/inbox', { ...view, pending });
+  expect((await screen.findByRole('form', { name: /^Login form/ })).textContent).not.toContain('line-150');
+  await user.click(await screen.findByRole('button', { name: 'Look at all 3' }));
+  const items = within(await screen.findByRole('list', { name: 'Picked requests' })).getAllByRole('listitem');
+  expect(items.map(({ textContent }) => textContent?.includes('line-150'))).toEqual([true, true, true]);
+});
+
 it('sets what was picked aside together', async () => {
   const { view } = asking('later');
   const { user, server } = open('/inbox', view);

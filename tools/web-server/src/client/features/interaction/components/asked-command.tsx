@@ -9,9 +9,9 @@ import css from './content.module.css';
 import { useFreeHeight } from './use-free-height.ts';
 
 /** A command as it would run. The middle of a long command is hidden, never the end, and a note says how much. */
-export function AskedCommand({ text }: { text: string }) {
+export function AskedCommand({ text, isWhole = false }: { text: string; isWhole?: boolean }) {
   const box = useRef<HTMLPreElement>(null);
-  const [whole, setWhole] = useState(false);
+  const [whole, setWhole] = useState(isWhole);
   const { columns, rows } = useRoom(box, whole);
   const command = text.trimEnd();
   const cut = cutText(command, columns, rows);
@@ -34,7 +34,7 @@ export function AskedCommand({ text }: { text: string }) {
           </>
         )}
       </pre>
-      {cut !== null && whole && (
+      {cut !== null && whole && !isWhole && (
         <Button variant="subtle" size="compact-sm" mt={4} aria-expanded onClick={() => setWhole(false)}>
           Show less
         </Button>

@@ -17,14 +17,16 @@ import { Clipped } from './clipped.tsx';
 interface AskedInputProps {
   request: PendingRequest;
   folder: string | null;
+  /** Whether nothing of it is hidden until it is asked for. */
+  isWhole?: boolean;
 }
 
 /** The input that would run, in the most legible form for its tool. */
-export function AskedInput({ request, folder }: AskedInputProps) {
+export function AskedInput({ request, folder, isWhole = false }: AskedInputProps) {
   const { toolName, input } = request;
-  if (isCommand(request)) return <AskedCommand text={field(input, 'command')} />;
+  if (isCommand(request)) return <AskedCommand text={field(input, 'command')} isWhole={isWhole} />;
   return (
-    <Clipped>
+    <Clipped isWhole={isWhole}>
       {toolName === 'Write' || toolName === 'Edit' ? (
         <FileChange request={request} folder={folder} />
       ) : (

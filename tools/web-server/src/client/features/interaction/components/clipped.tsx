@@ -16,12 +16,12 @@ function hiddenLines(box: HTMLElement): number {
 }
 
 /** Content that may be long: its beginning, how much is hidden, and the whole on demand. */
-export function Clipped({ children }: { children: ReactNode }) {
+export function Clipped({ children, isWhole = false }: { children: ReactNode; isWhole?: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const free = useFreeHeight(box);
   const [hidden, setHidden] = useState(0);
   const isLong = hidden > 0;
-  const [whole, setWhole] = useState(false);
+  const [whole, setWhole] = useState(isWhole);
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null || whole) return;

@@ -81,7 +81,7 @@ function TogetherItem({ request }: { request: PendingRequest }) {
         {agent !== null && ` by agent “${agent}”`}
       </p>
       <RequestMeta request={request} />
-      {kind === 'network' ? <AskedHost request={request} /> : <AskedInput request={request} folder={folder} />}
+      {kind === 'network' ? <AskedHost request={request} /> : <AskedInput request={request} folder={folder} isWhole />}
       <StakesLine stakes={stakes} />
       <Why request={request} folder={folder} />
       <LookedAt about={key} />
