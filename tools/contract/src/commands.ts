@@ -22,7 +22,7 @@ import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
 import { pullRequestCommands } from './pull-request-commands.ts';
 import { AnswerBody, AnswerReply, ApproveBody, Decision, PendingRequest } from './requests.ts';
 import { reviewCommands } from './review-commands.ts';
-import { PermissionRule } from './rules.ts';
+import { ruleCommands } from './rule-commands.ts';
 import { SearchQuery, SearchReply } from './search.ts';
 import {
   BackgroundTask,
@@ -97,17 +97,11 @@ export const commands = {
   agree_rules: { input: RulesBody.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
   /** Imports stages from the Markdown files of a folder: all of them, or none if one is invalid. */
   import_stages: { time: 'slow', input: ImportBody.extend({ projectId: ProjectId }), reply: ImportReply },
-  get_rules: {
-    time: 'read',
-    input: z.object({ projectId: ProjectId }),
-    reply: z.object({ rules: z.array(PermissionRule) }),
-  },
   /** Reads again what the repository's own settings would switch on; with a stage, the settings in its worktree. */
   get_trust: { input: TrustQuery.extend({ projectId: ProjectId }), reply: z.object({ trust: ProjectTrust }) },
   /** Agrees to the settings with this hash; `trust_changed` if they differ by now. */
   trust_project: { input: TrustBody.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
   /** Removes a rule. Running sessions keep it until their process ends. */
-  remove_rule: { input: z.object({ ruleId: z.string() }), reply: z.object({ rule: PermissionRule }) },
 
   ...moveInCommands,
 
@@ -279,6 +273,7 @@ export const commands = {
   ...trashCommands,
   ...workspaceCommands,
   ...reviewCommands,
+  ...ruleCommands,
   ...goingBackCommands,
   ...loginCommands,
 } as const;

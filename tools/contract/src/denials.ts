@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RequestId } from './ids.ts';
 
 /**
  * What made Claude Code deny a call without asking. `mode`: its permission mode, including the safety check of auto mode.
@@ -20,6 +21,8 @@ export const OpenDenial = Denial.extend({
   /** The denied call in one line: "Bash npm install". */
   asked: z.string(),
   at: z.iso.datetime(),
+  /** Its entry in the decision log; null if it was denied under an earlier Callboard. */
+  requestId: RequestId.nullable().default(null),
 });
 export type OpenDenial = z.infer<typeof OpenDenial>;
 

@@ -27,6 +27,8 @@ export const problems = {
   unknown_comment: 404,
   unknown_conversation: 404,
   unknown_rule: 404,
+  not_denied: 409,
+  cannot_allow: 409,
   unknown_file: 404,
   unknown_folder: 404,
   unknown_login: 404,

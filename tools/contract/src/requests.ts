@@ -172,6 +172,8 @@ export const ApproveBody = z.strictObject({
    * `network` request: for whom its host is kept; by default for nobody.
    */
   remember: RuleScope.optional(),
+  /** When the kept rules stop by themselves; never without it. */
+  rememberUntil: z.iso.datetime().optional(),
   /** With `deny`: the turn ends as well, and the model does not read the reason. */
   interrupt: z.boolean().optional(),
   /** With `deny`, for an elicitation: the form is closed without an answer, neither sent nor declined. */

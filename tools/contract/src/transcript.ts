@@ -55,6 +55,7 @@ export const NoticeCode = z.enum([
   'merged',
   'merge-undone',
   'review',
+  'rules-not-told',
   'sandbox-left',
   'sandbox-loosened',
   'session-message',

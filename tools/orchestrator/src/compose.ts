@@ -19,6 +19,7 @@ import { boardNotices } from './compose/board-notices.ts';
 import { completeStages } from './compose/complete-stages.ts';
 import { composeGoingBack } from './compose/going-back.ts';
 import { keepFiles } from './compose/keep-files.ts';
+import { composeRules } from './compose/keep-rules.ts';
 import { openRepositories, type Repositories } from './compose/open-repositories.ts';
 import { openStorage, type Storage } from './compose/open-storage.ts';
 import { composeIssues, composePullRequests } from './compose/pull-requests.ts';
@@ -130,7 +131,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const board = async () => withLiveNow(boardView({ ...(await store.board()), ...(await notices()) }), liveNow);
     const loopDelay = watchLoopDelay();
     life.onStop('loop delay', loopDelay.stop);
-    const views = createBoardViews({ store, board, liveNow });
+    const views = createBoardViews({ store, board, liveNow, now: () => edges.now().toISOString() });
     const searchViews = createSearchViews({ store, searchIndex: storage.searchIndex, board });
     const read = { store, views, searchViews, loopDelay: loopDelay.read };
     const handlers = commandHandlers({ ...read, ...kept, ...repositories, ...running, ...services });
@@ -249,6 +250,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     ...{ projects, logins, approvals, heldAnswers, people, messages, writes, stages },
     ...{ completion, pullRequests, receipts, checks, sideRuns },
     ...goingBack,
+    ...composeRules(context, { ...parts, messages }),
     removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, edges, worktrees, messages }),

@@ -4,7 +4,8 @@ export interface ToolCall {
   input: Readonly<Record<string, unknown>>;
 }
 
-const RULE = /^([^()]+?)(?:\((.*)\))?$/s;
+/** The name and the content of a rule. */
+export const RULE = /^([^()]+?)(?:\((.*)\))?$/s;
 
 /**
  * Whether a permission rule such as `Bash(npm run *)` may have allowed a call. For Bash each part of a compound command is

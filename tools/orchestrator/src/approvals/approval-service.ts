@@ -1,14 +1,5 @@
-import type {
-  AnswerBody,
-  ApproveBody,
-  Decision,
-  PendingRequest,
-  PermissionRule,
-  RequestId,
-  StageId,
-} from '@callboard/contract';
+import type { AnswerBody, ApproveBody, Decision, PendingRequest, RequestId, StageId } from '@callboard/contract';
 import { settlesWithin } from '@callboard/runtime/settles-within';
-import { tellRules } from '../domain/permission-rules.ts';
 import type { Bell } from '../lib/bell.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { GivenAnswer } from '../store/ports/requests-table.ts';
@@ -36,8 +27,6 @@ export interface ApprovalService {
   approve(stageId: StageId, body: ApproveBody, actor: string): Promise<Decision>;
   /** Answers a question. @throws as `approve` */
   answer(stageId: StageId, body: AnswerBody, actor: string): Promise<Decision>;
-  /** Removes a kept rule. Running sessions keep it until their process ends. @throws Rejection `unknown_rule` */
-  revoke(ruleId: string): Promise<PermissionRule>;
   /** Denies an expired request and says that nobody answered. @throws as `approve` */
   expire(request: PendingRequest): Promise<void>;
 }
@@ -72,15 +61,6 @@ export function createApprovalService({ store, outboxBell, confirmationMs }: App
       settled(stageId, body.requestId, () => decide(stageId, { command: 'approve', body }, actor)),
     answer: (stageId, body, actor) =>
       settled(stageId, body.requestId, () => decide(stageId, { command: 'answer', body }, actor)),
-    revoke: (ruleId) =>
-      store.transact(async (tx) => {
-        const rule = await tx.rules.find(ruleId);
-        if (rule === null)
-          throw new Rejection('unknown_rule', `There is no rule ${ruleId}; it may have been removed already.`);
-        await tx.rules.remove(ruleId);
-        await tellRules(tx, rule.projectId);
-        return rule;
-      }),
     async expire({ stageId, requestId }) {
       await store.transact(async (tx) => {
         const stored = await requireOpen(tx, stageId, requestId);

@@ -63,7 +63,8 @@ export async function giveAnswer(tx: Tx, outboxBell: Bell<StageId>, giving: Givi
 async function keepGranted(tx: Tx, request: PendingRequest, body: ApproveBody, by: string): Promise<void> {
   const granted = kept(request, body);
   const stage = granted.length === 0 ? null : await tx.stages.find(request.stageId);
-  if (stage !== null) await keepRules(tx, stage, { scope: body.remember ?? 'stage', granted, by });
+  const expiresAt = body.rememberUntil ?? null; // an instant that has passed keeps rules that have ended
+  if (stage !== null) await keepRules(tx, stage, { scope: body.remember ?? 'stage', granted, by, expiresAt });
 }
 
 /**

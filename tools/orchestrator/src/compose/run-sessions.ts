@@ -5,6 +5,7 @@ import { foreignClaude } from '../claude/conversations/open-conversations.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Bell } from '../lib/bell.ts';
+import { type LiveRules, startLiveRules } from '../rules/live-rules.ts';
 import { type ReAttaching, reAttachLaunches } from '../sessions/launch/re-attach-launches.ts';
 import { createLiveNows, type LiveNows } from '../sessions/live-nows.ts';
 import { createSessions, type Sessions } from '../sessions/sessions.ts';
@@ -40,6 +41,7 @@ export interface RunningSessions {
   lowPriorityWork: LowPriorityWork;
   liveNows: LiveNows;
   terminals: Terminals;
+  liveRules: LiveRules;
 }
 
 /** How often it is told at most what Claude does in a session. */
@@ -70,6 +72,8 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   const lookMs = limits.settingsLookMs;
   const settingsWatch = startSettingsWatch({ store, trust, edges, log, lookMs, running, raiseAlarm });
   life.onStop('settings watch', settingsWatch.stop);
+  const liveRules = startLiveRules({ store, edges, log, running });
+  life.onStop('live rules', liveRules.stop);
   const { againMs } = limits;
   const reAttaching = await reAttachLaunches({ store, sessions, log, signalGraceMs: graces.signalMs, againMs });
   life.onStop('re-attaching', reAttaching.stop);
@@ -79,5 +83,5 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
       foreignClaude(claudeEnv, { conversationId, folder: await realpath(folder).catch(() => folder) }),
     saidAfter: (conversationId, after) => saidAfter(claudeEnv, conversationId, after),
   });
-  return { sessions, reAttaching, lowPriorityWork, liveNows, terminals };
+  return { sessions, reAttaching, lowPriorityWork, liveNows, terminals, liveRules };
 }

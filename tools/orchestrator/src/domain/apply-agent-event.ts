@@ -16,6 +16,7 @@ import type { EventContext } from './event-context.ts';
 import { firstMessage } from './first-message.ts';
 import { hasUnreadMessages } from './message-delivery.ts';
 import { checkStrangers, peerMessage, takeStranger } from './peer-messages.ts';
+import { recordRuleUse } from './permission-rules.ts';
 import { noteFirstPhase } from './pipeline.ts';
 import { answerComments, followMessage } from './review-comments.ts';
 import { callBegan, callEnded } from './running-calls.ts';
@@ -184,6 +185,7 @@ async function toolResult(context: EventContext, event: EventOf<'tool-result'>):
   addEntry(change, tx.now, { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) });
   callEnded(change, event.toolUseId);
   await sandboxResult(context, event);
+  await recordRuleUse(context, event);
   if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
   await closeStaleNetwork(context, false);
   if (isTold === true || !event.isError) forgetCall(change, event.toolUseId);

@@ -60,7 +60,7 @@ export async function callDenied({ tx, change, launchId }: EventContext, denied:
   addEntry(change, tx.now, { kind: 'decision', parentToolUseId: null, decision });
   await tx.emit({ type: 'call-denied', data: decision });
   const { lastCall, denials } = change.record;
-  const openDenial = decision.denial === null ? null : { ...decision.denial, asked, at: tx.now };
+  const openDenial = decision.denial === null ? null : { ...decision.denial, asked, at: tx.now, requestId };
   const isLast = lastCall?.toolUseId === toolUseId;
   change.record = {
     ...change.record,

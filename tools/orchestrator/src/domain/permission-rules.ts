@@ -1,25 +1,83 @@
-import type { RuleScope, Stage } from '@callboard/contract';
+import type { PermissionRule, RuleScope, Stage } from '@callboard/contract';
+import type { AgentEvent } from '../agent/agent-event.ts';
 import type { KeptRule } from '../agent/permission-updates.ts';
+import { hasPart, ruleMatch } from '../agent/rule-match.ts';
+import { ownProperty } from '../lib/own-property.ts';
 import type { Tx } from '../store/store.ts';
+import type { EventContext } from './event-context.ts';
 
-/** Stores the granted rules that are new, and emits the new list if there are any. */
+interface Grant {
+  scope: RuleScope;
+  granted: readonly KeptRule[];
+  by: string;
+  /** When the rules stop by themselves; null: never. */
+  expiresAt: string | null;
+}
+
+/**
+ * Stores the granted rules, and emits the list of the project if it changed. A rule that applies there already gets the
+ * new end date.
+ * @returns the granted rules, as they are stored
+ */
 export async function keepRules(
   tx: Tx,
-  stage: Stage,
-  { scope, granted, by }: { scope: RuleScope; granted: readonly KeptRule[]; by: string },
-): Promise<void> {
-  const known = await tx.rules.listFor(stage.projectId, stage.id);
-  const fresh = granted.filter(
-    ({ kind, rule }) => !known.some((other) => other.kind === kind && other.rule === rule && other.scope === scope),
-  );
-  for (const { kind, rule } of fresh) {
-    const place = { projectId: stage.projectId, stageId: scope === 'stage' ? stage.id : null };
-    await tx.rules.insert({ ruleId: tx.newId(), scope, ...place, kind, rule, by, createdAt: tx.now });
+  stage: Pick<Stage, 'projectId'> & { id: Stage['id'] | null },
+  { scope, granted, by, expiresAt }: Grant,
+): Promise<PermissionRule[]> {
+  const { projectId } = stage;
+  const stageId = scope === 'stage' ? stage.id : null;
+  const known = (await tx.rules.listOf(projectId, tx.now)).filter((rule) => rule.stageId === stageId);
+  let hasChanged = false;
+  const kept: PermissionRule[] = [];
+  for (const { kind, rule } of granted) {
+    const before = known.find((other) => other.kind === kind && other.rule === rule);
+    const made = { ruleId: tx.newId(), scope, projectId, stageId, kind, rule, by, createdAt: tx.now };
+    const after = { endedAt: null, endedBy: null, ...(before ?? made), expiresAt };
+    kept.push(after);
+    if (before?.expiresAt === expiresAt) continue;
+    await tx.rules.save(after);
+    hasChanged = true;
   }
-  if (fresh.length > 0) await tellRules(tx, stage.projectId);
+  if (hasChanged) await tellRules(tx, projectId);
+  return kept;
 }
 
 /** Emits the rules of a project. */
 export async function tellRules(tx: Tx, projectId: Stage['projectId']): Promise<void> {
-  await tx.emit({ type: 'rules-updated', data: { projectId, rules: await tx.rules.listOf(projectId) } });
+  await tx.emit({ type: 'rules-updated', data: { projectId, rules: await tx.rules.listOf(projectId, tx.now) } });
+}
+
+/** How many entries are searched for a call: it is among the newest when its result comes, but for many at once. */
+const LOOK_BACK = [10, 200];
+
+/** Records which of the kept rules let a call run, if Claude Code says that it was a rule. */
+export async function recordRuleUse(
+  { tx, change }: EventContext,
+  { toolUseId, ranBy }: Extract<AgentEvent, { type: 'tool-result' }>,
+): Promise<void> {
+  const { stageId } = change.record;
+  if (ranBy !== 'rule' && ranBy !== 'parts') return;
+  const stage = await tx.stages.find(stageId);
+  const rules = stage === null ? [] : await tx.rules.listFor(stage.projectId, stageId, tx.now);
+  const allowing = rules.filter(({ kind }) => kind === 'allow');
+  if (allowing.length === 0) return;
+  const call = await findUse({ tx, change }, toolUseId);
+  if (call === null) return;
+  const asked = ownProperty(change.record.calls, toolUseId)?.asked ?? call.toolName;
+  const sure = allowing.filter(({ rule }) => hasPart(rule, call));
+  const likely = allowing.filter(({ rule }) => ruleMatch(rule, call) === 'unsure');
+  // A path or a redirection is compared by Claude Code alone; it says that some rule fitted, so the only one that may have did.
+  const used = sure.length > 0 ? sure : likely.length === 1 && ranBy === 'rule' ? likely : [];
+  for (const { ruleId } of used) await tx.rules.addUse({ ruleId, stageId, toolUseId, asked, at: tx.now });
+}
+
+async function findUse({ tx, change }: Pick<EventContext, 'tx' | 'change'>, toolUseId: string) {
+  const fresh = change.entries.findLast((entry) => entry.kind === 'tool-use' && entry.toolUseId === toolUseId);
+  if (fresh?.kind === 'tool-use') return fresh;
+  for (const limit of LOOK_BACK) {
+    const page = await tx.transcript.page(change.record.stageId, { after: undefined, before: undefined, limit });
+    const entry = page.findLast((one) => one.kind === 'tool-use' && one.toolUseId === toolUseId);
+    if (entry?.kind === 'tool-use') return entry;
+  }
+  return null;
 }

@@ -9,6 +9,7 @@ import { type ProjectParts, projectCommands } from './commands/project-commands.
 import { type PullRequestParts, pullRequestCommands } from './commands/pull-request-commands.ts';
 import { type RequestParts, requestCommands } from './commands/request-commands.ts';
 import { type ReviewParts, reviewCommands } from './commands/review-commands.ts';
+import { type RuleParts, ruleCommands } from './commands/rule-commands.ts';
 import { type SessionParts, sessionCommands } from './commands/session-commands.ts';
 import { type StageParts, stageCommands } from './commands/stage-commands.ts';
 import { type WorkspaceParts, workspaceCommands } from './commands/workspace-commands.ts';
@@ -25,6 +26,7 @@ export type HandlerParts = BoardParts &
   ReviewParts &
   GoingBackParts &
   LimitParts &
+  RuleParts &
   Parameters<typeof loginCommands>[0];
 
 /** Returns the handlers of all commands; each group has its own file. */
@@ -41,5 +43,6 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...moveInCommands(parts),
   ...goingBackCommands(parts),
   ...limitCommands(parts),
+  ...ruleCommands(parts),
   ...loginCommands(parts),
 });

@@ -49,7 +49,7 @@ export function createReceipts({ store }: { store: Pick<Store, 'read'> }): Recei
   return {
     async of(stageId) {
       const stage = await requireStage(read, stageId);
-      const rules = await read.rules.listFor(stage.projectId, stageId);
+      const rules = await read.rules.listEver(stage.projectId, stageId);
       const receipt = receiptOf({
         ...{ stage, rules },
         entries: await entriesOf(stage),

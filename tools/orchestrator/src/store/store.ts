@@ -3,9 +3,10 @@ import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-t
 import type { LimitsTable } from './ports/limits-table.ts';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
 import type { PeopleTable } from './ports/people-table.ts';
-import type { AgreedTable, CapabilitiesTable, ProjectsTable, RulesTable } from './ports/project-tables.ts';
+import type { AgreedTable, CapabilitiesTable, ProjectsTable } from './ports/project-tables.ts';
 import type { RequestsTable } from './ports/requests-table.ts';
 import type { CommentsTable, TurnMarksTable, ViewedTable } from './ports/review-tables.ts';
+import type { RulesTable } from './ports/rules-table.ts';
 import type { LaunchesTable, OutboxTable, SessionsTable, TranscriptTable } from './ports/session-tables.ts';
 import type {
   AttachmentsTable,

@@ -59,9 +59,11 @@ interface BoardViewsParts {
   store: Store;
   board: () => Promise<BoardView>;
   liveNow: LiveNowOf;
+  /** The instant, as the store writes it. */
+  now: () => string;
 }
 
-export function createBoardViews({ store, board, liveNow }: BoardViewsParts): BoardViews {
+export function createBoardViews({ store, board, liveNow, now }: BoardViewsParts): BoardViews {
   const { read } = store;
 
   /** An entry is written when the decision is made, so the progress of its delivery is read from the decision log. */
@@ -106,7 +108,7 @@ export function createBoardViews({ store, board, liveNow }: BoardViewsParts): Bo
     },
     async rules(projectId) {
       await requireProject(read, projectId);
-      return read.rules.listOf(projectId);
+      return read.rules.listOf(projectId, now());
     },
   };
 }

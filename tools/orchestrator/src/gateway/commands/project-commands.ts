@@ -1,4 +1,3 @@
-import type { ApprovalService } from '../../approvals/approval-service.ts';
 import type { StageExports } from '../../stages/export-stages.ts';
 import type { ProjectGitSettings } from '../../stages/git-settings.ts';
 import type { StageImports } from '../../stages/import-stages.ts';
@@ -17,7 +16,6 @@ export interface ProjectParts {
   trust: Trust;
   imports: StageImports;
   exports: StageExports;
-  approvals: Pick<ApprovalService, 'revoke'>;
   files: WorktreeFiles;
 }
 
@@ -34,12 +32,10 @@ type ProjectCommands =
   | 'import_stages'
   | 'export_stages'
   | 'suggest_project_files'
-  | 'get_branches'
-  | 'get_rules'
-  | 'remove_rule';
+  | 'get_branches';
 
 export function projectCommands(parts: ProjectParts): Pick<CommandHandlers, ProjectCommands> {
-  const { store, views, projects, gitSettings, trust, imports, exports, approvals, files } = parts;
+  const { store, views, projects, gitSettings, trust, imports, exports, files } = parts;
   return {
     create_project: async (input) => {
       const { project, created } = await projects.register(input);
@@ -70,7 +66,5 @@ export function projectCommands(parts: ProjectParts): Pick<CommandHandlers, Proj
     export_stages: ({ projectId, path }) => exports.run(projectId, path),
     suggest_project_files: async ({ projectId, query = '' }) => ({ files: await files.suggestIn(projectId, query) }),
     get_branches: ({ projectId }) => files.branches(projectId),
-    get_rules: async ({ projectId }) => ({ rules: await views.rules(projectId) }),
-    remove_rule: async ({ ruleId }) => ({ rule: await approvals.revoke(ruleId) }),
   };
 }

@@ -91,7 +91,7 @@ export async function beginLaunch(
   return {
     ...{ stageId, launchId, folder, initializeId, permissionMode: mode, model: stage.model, effort },
     conversation: sessionId === null ? { ...forkOf, start: edges.newWireId() } : { resume: sessionId },
-    rules: await tx.rules.listFor(stage.projectId, stageId),
+    rules: await tx.rules.listFor(stage.projectId, stageId, tx.now),
   };
 }
 

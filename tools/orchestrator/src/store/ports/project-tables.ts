@@ -1,4 +1,4 @@
-import type { Capabilities, PermissionRule, Project, ProjectId, StageId } from '@callboard/contract';
+import type { Capabilities, Project, ProjectId, StageId } from '@callboard/contract';
 import type { GitAgreement } from '../../lib/git-agreement.ts';
 import type { AgreedSettings } from '../records.ts';
 
@@ -26,17 +26,6 @@ export interface AgreedTable {
   find(scope: AgreedScope): Promise<AgreedSettings | null>;
   save(scope: AgreedScope, agreed: AgreedSettings): Promise<void>;
   remove(scope: AgreedScope): Promise<void>;
-}
-
-/** Permissions that people granted permanently, oldest first. */
-export interface RulesTable {
-  find(id: string): Promise<PermissionRule | null>;
-  /** Rules of the project and of each of its stages. */
-  listOf(projectId: ProjectId): Promise<PermissionRule[]>;
-  /** Rules that apply in this stage: those of its project and its own. */
-  listFor(projectId: ProjectId, stageId: StageId): Promise<PermissionRule[]>;
-  insert(rule: PermissionRule): Promise<void>;
-  remove(id: string): Promise<void>;
 }
 
 /** What Claude Code offers, as reported by the newest launch of each stage. */

@@ -6,6 +6,7 @@ import {
   HeldAnswer,
   type LaunchId,
   type PendingRequest,
+  type ProjectId,
   type RequestId,
   type Stage,
   type StageId,
@@ -34,6 +35,39 @@ export interface StoredRequest {
 
 /** Which request. */
 export type RequestPlace = Pick<PendingRequest, 'stageId' | 'requestId'>;
+
+/** A call that a person was asked to allow, and what became of it: what a rule is compared with. */
+export interface AnsweredCall {
+  ordinal: number;
+  stageId: StageId;
+  requestId: RequestId;
+  stageTitle: string | null;
+  toolName: string;
+  /** The fields that rules look at; empty if the input is too long to compare. */
+  input: Readonly<Record<string, unknown>>;
+  outcome: 'allowed' | 'denied' | 'timed-out';
+  by: string | null;
+  at: string;
+  asked: string;
+  waitedMs: number;
+  reason: string | null;
+  /** False if a rule might not have helped: Claude Code offered none, a path kept it from running, or a person changed it. */
+  isRulable: boolean;
+  /** No rule ever helps: Claude Code forbids it, or the command leaves the sandbox. */
+  isBarred: boolean;
+}
+
+/** Which answered calls to read: those of a project or a stage, within a range of ordinals (both ends included). */
+export interface AnsweredCallsQuery {
+  projectId: ProjectId;
+  stageId?: StageId | undefined;
+  from: number;
+  to: number;
+  /** Only calls of this tool. */
+  toolName: string;
+  /** Only calls whose request contains this text. */
+  text?: string | undefined;
+}
 
 export type DecisionQuery = Omit<DecisionFilter, 'limit'> & { limit: number };
 
@@ -71,4 +105,12 @@ export interface RequestsTable {
    * little longer than that.
    */
   decisions(query: DecisionQuery): Promise<{ decisions: Decision[]; next: string | null }>;
+  /** The ordinal of the newest request; 0 if there is none. */
+  newestOrdinal(): Promise<number>;
+  /** Answered calls, newest first. Reads what rules look at, never a whole request. */
+  answeredCalls(query: AnsweredCallsQuery): Promise<AnsweredCall[]>;
+  /** How many calls were answered, of any tool, and when the oldest of them was. */
+  countAnswered(
+    query: Omit<AnsweredCallsQuery, 'toolName' | 'text'>,
+  ): Promise<{ count: number; oldest: string | null }>;
 }

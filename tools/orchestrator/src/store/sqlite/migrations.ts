@@ -209,6 +209,19 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
   { id: 22, statements: [`alter table requests add column held text`] },
   // The usage limits of the account, and what happens at one.
   { id: 23, statements: [`create table usage_limits (name text primary key, document text not null)`] },
+  {
+    // What rules were used for, and which offers of rules were put away.
+    id: 24,
+    statements: [
+      `create table rule_uses (
+         ordinal integer primary key autoincrement, rule_id text not null references rules(id) on delete cascade,
+         stage_id text not null, tool_use_id text not null, asked text not null, at text not null,
+         unique (rule_id, stage_id, tool_use_id))`,
+      `create table rule_dismissals (
+         project_id text not null references projects(id) on delete cascade, rule text not null, times integer not null,
+         primary key (project_id, rule))`,
+    ],
+  },
 ];
 
 /**

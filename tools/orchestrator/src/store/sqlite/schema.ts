@@ -1,6 +1,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { MachineSchema } from './machine-schema.ts';
 import type { PipelineSchema } from './pipeline-schema.ts';
+import type { RulesSchema } from './rules-schema.ts';
 
 /** The tables' columns in the database. Instants are ISO 8601 UTC texts, flags are 0 or 1, documents are JSON texts. */
 
@@ -126,15 +127,6 @@ interface EventsColumns {
   data: string;
 }
 
-interface RulesColumns {
-  id: string;
-  project_id: string;
-  /** Null for a rule of the whole project. */
-  stage_id: string | null;
-  /** A `PermissionRule`, whole. */
-  document: string;
-}
-
 interface DraftsColumns {
   stage_id: string;
   key: string;
@@ -249,7 +241,7 @@ interface PortRangesColumns {
   base: number;
 }
 
-export interface Schema extends PipelineSchema, MachineSchema {
+export interface Schema extends PipelineSchema, MachineSchema, RulesSchema {
   agreed: AgreedColumns;
   projects: ProjectsColumns;
   stages: StagesColumns;
@@ -260,7 +252,6 @@ export interface Schema extends PipelineSchema, MachineSchema {
   requests: RequestsColumns;
   transcript: TranscriptColumns;
   events: EventsColumns;
-  rules: RulesColumns;
   drafts: DraftsColumns;
   draft_files: DraftFilesColumns;
   attachments: AttachmentsColumns;

@@ -91,6 +91,8 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   no_comments: own('refresh'),
   not_your_comment: own(null),
   unknown_rule: own('refresh'),
+  not_denied: own('refresh'),
+  cannot_allow: own(null),
   unknown_file: own('refresh'),
   unknown_login: own('refresh'),
   unknown_trash: own('refresh'),

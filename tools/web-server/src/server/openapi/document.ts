@@ -23,6 +23,7 @@ const tags = [
   { name: 'queue', description: 'Queued messages' },
   { name: 'requests', description: 'Pending requests and decisions' },
   { name: 'events', description: 'Server-sent events' },
+  { name: 'rules', description: 'What Claude may do without asking' },
   { name: 'trash', description: 'Files kept from deleted stages' },
   { name: 'workspace', description: 'What projects run in the worktrees of their stages' },
   { name: 'service', description: 'Health, login and this document' },

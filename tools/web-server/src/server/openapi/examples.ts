@@ -3,11 +3,12 @@ import type { RoutedCommand } from '@callboard/contract/client';
 import * as the from './example-values.ts';
 import { limitExamples } from './limit-values.ts';
 import * as moved from './move-in-values.ts';
+import { ruleExamples } from './rule-examples.ts';
 import * as work from './worktree-values.ts';
 
 type Examples = { readonly [T in RoutedCommand]: { input: CommandInput<T>; reply: CommandReply<T> } };
 
-const { project, stage, pending, draft, queued, rule, session } = the;
+const { project, stage, pending, draft, queued, session } = the;
 const ofProject = { projectId: project.id };
 const onStage = { stageId: stage.id };
 const onComment = { ...onStage, commentId: work.comment.id };
@@ -79,14 +80,13 @@ export const examples: Examples = {
   },
   suggest_project_files: { input: { ...ofProject, query: 'login' }, reply: { files: ['src/login.ts'] } },
   get_branches: { input: ofProject, reply: { current: 'main', branches: ['main', 'develop'] } },
-  get_rules: { input: ofProject, reply: { rules: [rule] } },
+  ...ruleExamples,
   get_trust: { input: { ...ofProject, ...onStage }, reply: { trust: the.trust } },
   trust_project: {
     input: { ...ofProject, hash: the.trust.hash },
     reply: { project: { ...project, trust: { ...the.trust, needed: false } } },
   },
   agree_rules: { input: { ...ofProject, rules: ['Bash(npm run lint)'] }, reply: { project } },
-  remove_rule: { input: { ruleId: rule.ruleId }, reply: { rule } },
 
   get_logins: { input: {}, reply: { logins: [the.login], current: the.login.loginId } },
   create_login_code: { input: {}, reply: { code: 'the-one-time-code', expiresAt: the.login.expiresAt } },

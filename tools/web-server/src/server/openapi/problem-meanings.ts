@@ -30,6 +30,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_conversation: 'The project has no such conversation that no stage has; Claude Code may have deleted it.',
   conversation_adopted: 'A stage continues this conversation already; `detail` names it.',
   unknown_rule: 'There is no such rule.',
+  not_denied: 'Claude Code did not deny this call by itself.',
+  cannot_allow: 'No rule could let the denied call run; `detail` says why, and what to do instead.',
   unknown_file: 'The file was removed, or sent with a message, or never belonged to this stage.',
   unknown_folder: 'There is no such folder.',
   unknown_login: 'There is no such login; it may have ended already.',

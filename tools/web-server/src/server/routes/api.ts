@@ -18,6 +18,7 @@ import { projectRelays } from './projects.ts';
 import { pullRequestRelays } from './pull-requests.ts';
 import { queueRelays } from './queue.ts';
 import { createAsk, type Relays, relayRoute } from './relay.ts';
+import { requestRuleRelays, ruleRelays } from './rules.ts';
 import { requestRelays, sessionRelays } from './sessions.ts';
 import { stageRelays } from './stages.ts';
 import { trashRelays } from './trash.ts';
@@ -39,7 +40,8 @@ const relays: Record<string, Relays> = {
   review: commentRelays,
   sessions: { ...sessionRelays, ...rewindRelays, ...goOnRelays },
   queue: queueRelays,
-  requests: requestRelays,
+  requests: { ...requestRelays, ...requestRuleRelays },
+  rules: ruleRelays,
   service: loginRelays,
   trash: trashRelays,
   workspace: workspaceRelays,

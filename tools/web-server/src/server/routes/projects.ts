@@ -57,10 +57,6 @@ export const projectRelays = {
     description: 'The local ones, most recently committed first. `current` is the branch of the main checkout.',
     problems: ['unknown_project', 'worktree_failed'],
   },
-  get_rules: {
-    summary: 'List the permanent rules of the project and its stages',
-    problems: ['unknown_project'],
-  },
   get_trust: {
     summary: 'Get the repository settings that need trust',
     description:
@@ -79,10 +75,5 @@ export const projectRelays = {
     description:
       'New rules and folders in the local settings of the main checkout, or in the user’s settings. Rules that are no longer there are ignored.',
     problems: ['unknown_project'],
-  },
-  remove_rule: {
-    summary: 'Revoke a rule',
-    description: 'Running sessions keep it until their process ends.',
-    problems: ['unknown_rule'],
   },
 } satisfies Relays;

@@ -11,6 +11,7 @@ import { sql } from 'kysely';
 import type { RequestPlace, RequestsTable, StoredHold, StoredRequest } from '../../ports/requests-table.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
+import { answeredCallsOf } from './answered-calls.ts';
 import { decisionPage } from './decision-log.ts';
 import { mapRow } from './map-row.ts';
 import { toDecision, toStored } from './request-row.ts';
@@ -137,6 +138,7 @@ export function requestsTable(db: Database): RequestsTable {
     },
     keepOf: (stage) => keepOf(db, stage),
     decisions: (query) => decisionPage(db, query),
+    ...answeredCallsOf(db),
   };
 }
 

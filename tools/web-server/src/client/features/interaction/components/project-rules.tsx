@@ -40,8 +40,8 @@ function KeptRules({ projectId, rules }: { projectId: ProjectId; rules: readonly
             ))}
           </ul>
           <p className={css.hint}>
-            Every session starts with these. A rule that you remove still holds in sessions that are running, until
-            their process ends.
+            Every session starts with these. Once you remove a rule, running sessions ask again; a folder or a host
+            still holds in them until their process ends.
           </p>
         </>
       )}

@@ -38,6 +38,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'pull-request': null,
   'process-ended': 'The process ended',
   reopened: null,
+  'rules-not-told': null,
   'sandbox-left': null,
   'sandbox-loosened': null,
   'session-message': 'Message from another session',

@@ -1,0 +1,38 @@
+import type { DenialRetries } from '../../rules/denial-retries.ts';
+import type { Rules } from '../../rules/rules.ts';
+import type { BoardViews } from '../../views/board-views.ts';
+import type { CommandHandlers } from './command-handler.ts';
+
+export interface RuleParts {
+  views: BoardViews;
+  rules: Rules;
+  denialRetries: DenialRetries;
+}
+
+type RuleCommands =
+  | 'get_rules'
+  | 'list_rules'
+  | 'add_rule'
+  | 'remove_rule'
+  | 'rehearse_rule'
+  | 'get_rule_offer'
+  | 'dismiss_rule_offer'
+  | 'get_denial_retry'
+  | 'retry_denial';
+
+export function ruleCommands({ views, rules, denialRetries }: RuleParts): Pick<CommandHandlers, RuleCommands> {
+  return {
+    get_rules: async ({ projectId }) => ({ rules: await views.rules(projectId) }),
+    list_rules: ({ projectId }) => rules.list(projectId),
+    add_rule: async (wanted, { actor }) => ({ rule: await rules.add(wanted, actor.name) }),
+    remove_rule: async ({ ruleId }, { actor }) => ({ rule: await rules.remove(ruleId, actor.name) }),
+    rehearse_rule: (wanted) => rules.rehearse(wanted),
+    get_rule_offer: (of) => rules.offer(of),
+    async dismiss_rule_offer(offer) {
+      await rules.dismiss(offer);
+      return {};
+    },
+    get_denial_retry: async ({ stageId, requestId }) => ({ retry: await denialRetries.look(stageId, requestId) }),
+    retry_denial: ({ stageId, requestId }, { actor }) => denialRetries.retry(stageId, requestId, actor.name),
+  };
+}

@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prompt, type Script } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { createKit, type Kit } from '../support/kit.ts';
+
+const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
+const say = (...steps: Script['steps']) => prompt({ steps: [...steps, { text: 'Done.' }] });
+
+const asked = ({ client }: Kit) =>
+  client.events.flatMap((event) => (event.type === 'approval-requested' ? [event.data.requestId] : []));
+
+/** Allows the request that comes after the `count` ones before it. */
+async function allowNext(kit: Kit, stageId: string, count: number) {
+  const before = new Set(asked(kit).slice(0, count));
+  const { requestId } = await kit.client.event('approval-requested', (request) => !before.has(request.requestId));
+  await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  return requestId;
+}
+
+/** Waits until this many turns have ended. */
+const turns = ({ client }: Kit, stageId: string, count: number) =>
+  expect
+    .poll(async () => (await client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length, {
+      timeout: 30_000,
+    })
+    .toBe(count);
+
+it('offers the exact rule after the third same answer; it holds at once in the running session, until it is removed or ends', async () => {
+  const kit = await createKit();
+  const { client, startStage } = kit;
+  const touch = bash('touch a');
+  const stageId = await startStage(say(touch, touch, touch));
+  const offerFor = async (requestId: string) => (await client.command('get_rule_offer', { stageId, requestId })).offer;
+  await allowNext(kit, stageId, 0);
+  expect(await offerFor(await allowNext(kit, stageId, 1))).toBeNull();
+  const offer = await offerFor(await allowNext(kit, stageId, 2));
+  expect(offer).toEqual({ projectId: 'shop', stageId, rules: ['Bash(touch a)'], times: 3 });
+  await turns(kit, stageId, 1);
+
+  const wanted = { rule: 'Bash(touch a)', scope: { projectId: 'shop' } };
+  const rehearsal = await client.command('rehearse_rule', wanted);
+  expect(rehearsal).toMatchObject({ waits: 3, answered: 3, unsure: 0, denied: 0 });
+  expect(rehearsal.waitedMs).toBeGreaterThan(0);
+
+  const { rule } = await client.command('add_rule', wanted);
+  await client.command('send_message', { stageId, message: say(touch, bash('ls && touch a 2>&1')) });
+  await turns(kit, stageId, 2);
+  expect(asked(kit)).toHaveLength(3);
+  const listed = await client.command('list_rules');
+  expect(listed.rules).toMatchObject([
+    { uses: 2, usedFor: [{ asked: 'Bash ls && touch a 2>&1' }, { asked: 'Bash touch a' }] },
+  ]);
+
+  await client.command('remove_rule', { ruleId: rule.ruleId });
+  await client.command('send_message', { stageId, message: say(touch) });
+  await allowNext(kit, stageId, 3);
+  await turns(kit, stageId, 3);
+
+  const expiresAt = new Date(Date.now() + 1_500).toISOString();
+  await client.command('add_rule', { ...wanted, expiresAt });
+  const isGone = (rules: readonly unknown[]) => rules.length === 0;
+  const seen = client.events.length;
+  await expect
+    .poll(() => client.events.slice(seen).some((event) => event.type === 'rules-updated' && isGone(event.data.rules)), {
+      timeout: 10_000,
+    })
+    .toBe(true);
+  await expect
+    .poll(async () => (await client.command('list_rules')).ended.map((one) => one.endedBy), { timeout: 10_000 })
+    .toEqual([null, 'Ada']);
+  await client.command('send_message', { stageId, message: say(touch) });
+  await allowNext(kit, stageId, 4);
+  await turns(kit, stageId, 4);
+});
+
+it('allows what the mode denied, exactly and for an hour, and has Claude try it again', async () => {
+  const kit = await createKit();
+  const { client, startStage } = kit;
+  const stageId = await startStage(say({ text: 'Hello.' }), { permissionMode: 'dontAsk' });
+  await turns(kit, stageId, 1);
+  const { stage } = await client.command('get_stage', { stageId });
+  const file = join(stage.worktree?.path ?? '', 'a.txt');
+  // The message about the call repeats its input, and with it what the scripted model does then.
+  const write = (content: string) => ({ tools: [{ name: 'Write', input: { file_path: file, content } }] });
+  await client.command('send_message', { stageId, message: say(write(say(write('It ran.')))) });
+  const { requestId } = await client.event('call-denied');
+  await turns(kit, stageId, 2);
+  expect((await client.command('get_session', { stageId })).session.openDenial).toMatchObject({ requestId });
+  const { retry } = await client.command('get_denial_retry', { stageId, requestId });
+  expect(retry).toEqual({ rules: [`Edit(/${file})`], whyNot: null });
+  await client.command('retry_denial', { stageId, requestId });
+  await turns(kit, stageId, 3);
+  expect(await readFile(file, 'utf8')).toBe('It ran.');
+  await expect(client.command('retry_denial', { stageId, requestId })).rejects.toMatchObject({
+    code: 'already_settled',
+  });
+});
