@@ -9,8 +9,8 @@ import type { Tables } from '../store/store.ts';
 import { allowRules } from './rehearse.ts';
 
 /** After how many allowances a rule is offered, and after how many more once its offer was put away. */
-export const HABIT = 3;
-export const HABIT_AGAIN = 10;
+const HABIT = 3;
+const HABIT_AGAIN = 10;
 /** How many of the newest requests are searched: an older habit is none. */
 const NEWEST = 5_000;
 

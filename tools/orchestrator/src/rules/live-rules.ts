@@ -123,7 +123,7 @@ const NOT_TOLD = {
 } as const;
 
 /** What a process must be told, given what it got at its launch. */
-export function overlayOf(rules: readonly PermissionRule[], launchedAt: string, at: string): Overlay {
+function overlayOf(rules: readonly PermissionRule[], launchedAt: string, at: string): Overlay {
   const endOf = ({ endedAt, expiresAt }: PermissionRule) =>
     endedAt ?? (expiresAt !== null && expiresAt <= at ? expiresAt : null);
   const applying = rules.filter((rule) => endOf(rule) === null);
