@@ -96,6 +96,7 @@ describe('the orchestrator', () => {
     'pull-requests',
     'receipts',
     'rewinds',
+    'rules',
     'scheduler',
     'sessions',
     'side-runs',
@@ -134,6 +135,7 @@ describe('the orchestrator', () => {
     conversations: ['claude', 'domain', 'lib', 'store', 'type stages', 'type worktrees'],
     'pull-requests': ['domain', 'lib', 'store', 'type worktrees'],
     receipts: ['agent', 'lib', 'store'],
+    rules: ['agent', 'domain', 'kinds', 'lib', 'sessions', 'store'],
     rewinds: ['domain', 'lib', 'store', 'type claude', 'type stages', 'type worktrees'],
     'side-runs': [
       ...['claude', 'domain', 'lib', 'store'],
@@ -158,6 +160,7 @@ describe('the orchestrator', () => {
       'disk',
       'pull-requests',
       'rewinds',
+      'rules',
       'sessions',
       'scheduler',
       'stages',
