@@ -135,7 +135,7 @@ describe('the orchestrator', () => {
     conversations: ['claude', 'domain', 'lib', 'store', 'type stages', 'type worktrees'],
     'pull-requests': ['domain', 'lib', 'store', 'type worktrees'],
     receipts: ['agent', 'lib', 'store'],
-    rules: ['agent', 'domain', 'kinds', 'lib', 'sessions', 'store'],
+    rules: ['agent', 'domain', 'kinds', 'lib', 'store', 'type sessions'],
     rewinds: ['domain', 'lib', 'store', 'type claude', 'type stages', 'type worktrees'],
     'side-runs': [
       ...['claude', 'domain', 'lib', 'store'],

@@ -1,6 +1,7 @@
 import type { MessageQueue } from '../messages/message-queue.ts';
 import { createDenialRetries, type DenialRetries } from '../rules/denial-retries.ts';
 import { createRules, type Rules } from '../rules/rules.ts';
+import { findCall } from '../sessions/watch/active-rules.ts';
 import type { Store } from '../store/store.ts';
 import type { RunningSessions } from './run-sessions.ts';
 import type { StartContext } from './start-context.ts';
@@ -14,6 +15,9 @@ export function composeRules(
   const { requireResumable, sendTextIn: sendText } = messages;
   return {
     rules: createRules({ store, edges, settle }),
-    denialRetries: createDenialRetries({ store, edges, settle, requireResumable, sendText }),
+    denialRetries: createDenialRetries({
+      ...{ store, edges, settle, requireResumable, sendText },
+      findCall: (stageId, toolUseId) => findCall(store, stageId, toolUseId),
+    }),
   };
 }

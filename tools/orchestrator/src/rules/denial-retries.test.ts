@@ -2,6 +2,7 @@ import { RequestId, type SendMessageReply, type ToolInput } from '@callboard/con
 import { expect, it } from 'vitest';
 import { busyTestSession, type Told } from '../../test/support/test-session.ts';
 import { openTestStore } from '../../test/support/test-store.ts';
+import { findCall } from '../sessions/watch/active-rules.ts';
 import { createDenialRetries } from './denial-retries.ts';
 
 type Source = 'mode' | 'rule' | 'hook' | 'unknown';
@@ -25,6 +26,7 @@ async function setUp(toolName: string, input: ToolInput, source: Source = 'mode'
     steps.push(name);
   };
   const retries = createDenialRetries({
+    findCall: (of, toolUseId) => findCall(store, of, toolUseId),
     ...{ store, edges, settle: () => step('settle'), requireResumable: () => step('resumable') },
     sendText: async (_tx, _stageId, text) => {
       await step('send');

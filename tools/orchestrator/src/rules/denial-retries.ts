@@ -13,7 +13,6 @@ import { keepRules } from '../domain/permission-rules.ts';
 import { updateDecision } from '../domain/requests.ts';
 import { inputBlock } from '../kinds/shared/tool-call.ts';
 import { Rejection } from '../lib/errors.ts';
-import { findCall } from '../sessions/watch/active-rules.ts';
 import { requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 
@@ -34,6 +33,8 @@ interface DenialRetryParts {
   edges: { now(): Date };
   /** Resolves once running sessions have the rules as they are now. */
   settle: () => Promise<void>;
+  /** Returns a recent tool call of a stage; null if it is not found. */
+  findCall: (stageId: StageId, toolUseId: string) => Promise<{ input: ToolInput } | null>;
   requireResumable: (stageId: StageId) => Promise<void>;
   sendText: (tx: Tx, stageId: StageId, text: string, actor: string) => Promise<SendMessageReply>;
 }
@@ -46,7 +47,7 @@ export function createDenialRetries(parts: DenialRetryParts): DenialRetries {
 
   async function inspect(stageId: StageId, requestId: RequestId): Promise<DenialRetry & Denied> {
     const decision = await requireDenied(store, stageId, requestId);
-    const call = await findCall(store, stageId, decision.toolUseId);
+    const call = await parts.findCall(stageId, decision.toolUseId);
     const input = call?.input ?? null;
     const whyNot = whyNotBy(decision.denial);
     const rules = whyNot !== null || input === null ? [] : denialRules(decision.toolName, input);
