@@ -73,16 +73,16 @@ it('is a whole desk without a browser: log in, start a stage, watch it, answer, 
   const sees = (text: string) =>
     until(`the terminal shows ${JSON.stringify(text)}`, () => watch.said().includes(text), { lastSeen: watch.said });
   /** As a person does who sees that a key came too early. */
-  const press = async (keys: readonly [string, ...string[]], seen: string) => {
+  const press = async (keys: readonly string[], seen: string, { said, press: send } = watch) => {
     let next = 0;
     return until(
       `the keys ${keys.join(', ')} have their effect`,
       () => {
-        if (watch.said().includes(seen)) return true;
-        watch.press(keys[next++ % keys.length] ?? '');
+        if (said().includes(seen)) return true;
+        send(keys[next++ % keys.length] ?? '');
         return false;
       },
-      { everyMs: 700, lastSeen: watch.said },
+      { everyMs: 700, lastSeen: said },
     );
   };
   await sees('r answer');
@@ -94,7 +94,9 @@ it('is a whole desk without a browser: log in, start a stage, watch it, answer, 
   await sees('Connected again.');
   await press(['c', 'a'], 'made-in-a-terminal: allowed by');
   await sees('\u27e8U+202E\u27e9');
-  expect(await ok('deny', await open('approval'), '--reason', 'No downloads')).toContain('Denied: Bash curl');
+  const denying = inTerminal('deny', '--reason', 'No');
+  await until('it asks', () => denying.said().includes('Deny? [y/N]'), { lastSeen: denying.said });
+  await press(['y\r'], 'Denied: Bash curl', denying);
   await sees('Everything is done.');
   expect(await ok('ls')).toMatch(/^Review 1\n {2}STAGE-1/);
 

@@ -83,7 +83,7 @@ const when: Readonly<Record<Exclude<EventType, `${RequestKind}-requested`>, stri
   'limits-updated': 'The usage limits of the account were reported anew, or what happens at one was changed',
   'later-updated': 'A person set a request aside, or it calls this person again (`later` is null)',
   'person-updated': 'A person changed a setting of their own',
-  'login-created': 'A browser has logged in through a link',
+  'login-created': 'A browser has logged in through a link, or a terminal with `callboard login`',
   'login-ended': 'A login was revoked or logged out: its requests are refused and its streams end',
 };
 

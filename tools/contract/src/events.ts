@@ -64,7 +64,7 @@ export const eventData = {
   'person-updated': z.object({ person: z.string(), presentation: Presentation }),
   /** The usage limits of the account were reported anew, or what happens at one was changed. */
   'limits-updated': LimitsView,
-  /** A browser logged in through a link. */
+  /** A browser logged in through a link, or a terminal. */
   'login-created': Login,
   /** A login was revoked or logged out: its requests are refused from now on. */
   'login-ended': z.object({ loginId: z.string(), by: z.string() }),

@@ -122,6 +122,13 @@ const watch: Command = {
   run: async (invocation) => (await import('../terminal/watch/watch.ts')).watch(invocation),
 };
 
+const advance: Command = {
+  name: 'advance',
+  summary: 'Starts the next phase of a stage that waits for a person between two.',
+  flags: [stageArgument, ...deskFlags],
+  run: async (invocation) => (await import('../terminal/advance.ts')).advance(invocation),
+};
+
 const complete: Command = {
   name: 'complete',
   summary: 'Marks a stage done; on request merges its work first.',
@@ -135,4 +142,15 @@ const complete: Command = {
 };
 
 /** The board from a terminal that is logged in. */
-export const deskCommands: readonly Command[] = [ls, startStage, pending, allow, deny, answer, say, watch, complete];
+export const deskCommands: readonly Command[] = [
+  ls,
+  startStage,
+  pending,
+  allow,
+  deny,
+  answer,
+  say,
+  watch,
+  advance,
+  complete,
+];

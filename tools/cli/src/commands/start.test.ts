@@ -194,7 +194,7 @@ it('warns about a token that others can read, and passes on only its hash', asyn
 it.each([
   [
     ['bogus'],
-    'there is no command "bogus". The commands are: start, link, down, doctor, backup, restore, demo, login, ls, start-stage, pending, allow, deny, answer, say, watch, complete, logout, completion, help.',
+    'there is no command "bogus". The commands are: start, link, down, doctor, backup, restore, demo, login, ls, start-stage, pending, allow, deny, answer, say, watch, advance, complete, logout, completion, help.',
   ],
   [['--bogus'], '`callboard start` has no option --bogus.'],
   [['down', '--port', '1'], '`callboard down` has no option --port. Its options are: --data-dir.'],

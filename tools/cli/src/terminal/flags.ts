@@ -28,7 +28,7 @@ export const option = (name: string, placeholder: string, help: string): Flag =>
  */
 export async function textOrInput(given: string | undefined, { input }: Edges, missing: string): Promise<string> {
   const isPiped = given === '-' || (given === undefined && !input.isTerminal);
-  const text = isPiped ? await input.read() : (given ?? '');
+  const text = isPiped ? (await input.read()).replace(/\r?\n$/, '') : (given ?? '');
   if (text.trim() === '') throw new UsageError(missing);
   return text;
 }

@@ -6,6 +6,7 @@ import type { Edges } from '../edges.ts';
 import { UsageError } from '../errors.ts';
 import { atDesk, type Hint } from './desk-command.ts';
 import { findProject, named } from './find.ts';
+import { limitWords } from './limit-words.ts';
 import { requestLine } from './request-text.ts';
 import { type Style, styleOf } from './style.ts';
 import { cut, displayWidth, padded, safeJson, visibleLine } from './text.ts';
@@ -119,6 +120,7 @@ function nowOf(
   if (column === 'backlog') return held ? 'on hold' : `after ${dependsOn.join(', ')}`;
   if (session === null) return autoStart ? 'starts automatically' : '';
   if (session.alarm !== null) return 'security alarm: look at the board';
+  if (session.limitWait !== null) return limitWords(session.limitWait);
   if (column === 'review') return session.changes === null ? '' : changesOf(session.changes);
   if (session.now !== null) return actionOf(session.now);
   if (session.stalledSince !== null) return 'no sign of life';

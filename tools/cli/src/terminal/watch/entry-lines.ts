@@ -1,5 +1,6 @@
 import { type SessionSummary, type StageView, shortDuration, type TranscriptEntry } from '@callboard/contract';
 import { outcomeWords } from '../find.ts';
+import { limitWords } from '../limit-words.ts';
 import type { Style } from '../style.ts';
 import { cut, indented, safeJson, visibleLine, visibleLines } from '../text.ts';
 
@@ -102,7 +103,7 @@ export function standing({
   return session === null ? 'Not started.' : sessionWords(session);
 }
 
-function sessionWords({ state, alarm, atGate, lastTurn, terminal }: SessionSummary): string {
+function sessionWords({ state, alarm, atGate, lastTurn, terminal, limitWait }: SessionSummary): string {
   if (alarm !== null) return `Security alarm: ${visibleLine(alarm.detail, 'prose')}`;
   if (terminal !== null) return 'Continued in a terminal.';
   switch (state) {
@@ -116,7 +117,8 @@ function sessionWords({ state, alarm, atGate, lastTurn, terminal }: SessionSumma
       return `Could not start${lastTurn?.message == null ? '' : `: ${visibleLine(lastTurn.message, 'prose')}`}`;
     case 'idle':
     case 'ended':
-      if (atGate) return 'Phase finished; a person starts the next one on the board.';
+      if (limitWait !== null) return `Stopped: ${limitWords(limitWait)}.`;
+      if (atGate) return 'Phase finished; callboard advance starts the next one.';
       return lastTurn?.outcome === 'succeeded' ? 'Ready for review.' : 'Stopped.';
     default:
       return state satisfies never;

@@ -37,7 +37,7 @@ function NewLogin({ login: { name, browser, createdAt }, revoke }: { login: Logi
   return (
     <>
       <p style={{ margin: '0 0 8px' }}>
-        {name} logged in through a link, {exactTime(createdAt)}. If that was not you, revoke it.
+        {name} logged in, {exactTime(createdAt)}. If that was not you, revoke it.
       </p>
       <Button size="compact-sm" variant="default" aria-label={`Revoke the login of ${browser}`} onClick={revoke}>
         Revoke

@@ -10,21 +10,21 @@ import { useLogout, useRevoke } from '../api/login-commands.ts';
 import { AddDevice } from './add-device.tsx';
 import css from './logins-dialog.module.css';
 
-/** The logged-in browsers, each with a button that ends its login. */
+/** The logged-in browsers and terminals, each with a button that ends its login. */
 export default function LoginsDialog({ opened, close }: { opened: boolean; close: () => void }) {
   const { data, error, refetch } = useQuery({ ...loginsQuery, enabled: opened });
   return (
     <Dialog opened={opened} close={close} title="Logins" size={560} closeOnClickOutside>
       {error !== null && <ErrorNote lead="The logins could not be read." error={error} retry={() => void refetch()} />}
-      <ul className={css.list} aria-label="Browsers that are logged in">
+      <ul className={css.list} aria-label="Browsers and terminals that are logged in">
         {data?.logins.map((login) => (
           <Row key={login.loginId} login={login} isOwn={login.loginId === data.current} />
         ))}
       </ul>
       {opened && <AddDevice />}
       <p className={css.hint}>
-        A revoked browser is shut out at once. A link can also be made in Callboard’s terminal: press <kbd>l</kbd>, or
-        run <code>npx callboard link</code>.
+        A revoked login ends at once. A link can also be made in Callboard’s terminal: press <kbd>l</kbd>, or run{' '}
+        <code>npx callboard link</code>.
       </p>
     </Dialog>
   );
