@@ -17,7 +17,11 @@ const questions = [
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'A command' } }] });
 const script = {
   steps: [
-    { text: 'I plan first.', tools: [{ name: 'ExitPlanMode', input: {} }] },
+    {
+      text: 'I plan first.',
+      tools: [{ name: 'Write', input: { file_path: '{{planFile}}', content: 'Ask, then build.' } }],
+    },
+    { tools: [{ name: 'ExitPlanMode', input: {} }] },
     { tools: [{ name: 'AskUserQuestion', input: { questions } }] },
     bash('touch made-in-a-terminal'),
     bash('curl https://example.com/\u202e'),
@@ -65,7 +69,7 @@ it('is a whole desk without a browser: log in, start a stage, watch it, answer, 
   const plan = await open('plan');
   expect(Pending.parse(JSON.parse(await ok('pending', '--json'))).pending).toMatchObject([{ requestId: plan }]);
   expect(await command('allow')).toMatchObject({ code: 2, output: expect.stringContaining('name the request') });
-  expect(await ok('allow', plan.slice(0, 8), '--mode', 'default')).toContain('Review the plan');
+  expect(await ok('allow', plan.slice(0, 8), '--mode', 'default')).toMatch(/Review the plan.*Ask, then build\./s);
   expect(await command('allow', plan)).toMatchObject({ code: 1, output: expect.stringContaining('allowed by') });
 
   await open('question');

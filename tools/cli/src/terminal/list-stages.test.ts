@@ -83,3 +83,11 @@ it('shows the newest done stages, and all on request', () => {
 it('says how to begin when there is nothing', () => {
   expect(lines(board([]))).toBe('There are no stages yet. Create one: callboard start-stage --prompt "..."');
 });
+
+it('says when a stage goes on that stopped at a usage limit', () => {
+  const at = '2026-01-02T05:00:00.000Z';
+  const limitWait = { since: AT, window: 'five_hour', resetsAt: at, goesOnAt: at };
+  const lastTurn = { outcome: 'failed', at: AT, message: 'Limit reached' };
+  const session = sampleSession({ state: 'ended', lastTurn, limitWait });
+  expect(lines(board([{ ...sampleStage(), session }]))).toMatch(/usage limit, goes on at 2026-01-02 \d\d:00$/);
+});

@@ -10,8 +10,8 @@ const DONE: Readonly<Record<Decision['outcome'], string>> = {
 };
 
 /** Says what a decision did, and how far it got: "Allowed: Bash npm install". */
-export function decidedWords({ outcome, asked, delivery }: Decision): string {
-  const what = `${DONE[outcome]}: ${visibleLine(asked, 'command')}`;
+export function decidedWords({ outcome, asked, delivery, toolName }: Decision): string {
+  const what = `${DONE[outcome]}: ${visibleLine(asked || toolName, 'command')}`;
   if (delivery === 'confirmed' || delivery === 'none') return what;
   if (delivery === 'unknown') return `${what}. It is not known whether Claude received it: look at the board`;
   return `${what} (stored; Claude has not confirmed it yet)`;

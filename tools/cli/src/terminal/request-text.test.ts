@@ -55,6 +55,7 @@ it('shows questions with their options, a plan, and the fields of a form', () =>
   ])
     expect(asked).toContain(line);
   expect(textOf({ kind: 'plan', toolName: 'ExitPlanMode', input: { plan: '# Plan\n1. Build' } })).toContain('1. Build');
+  expect(textOf({ kind: 'plan', toolName: 'ExitPlanMode', input: {} })).toContain('No plan text.');
   const form = {
     message: 'Where to?',
     requested_schema: { type: 'object', required: ['city'], properties: { city: { type: 'string', title: 'City' } } },

@@ -82,6 +82,7 @@ function inputLines(request: PendingRequest, style: Style): string[] {
   const { kind, input, toolName } = request;
   if (kind === 'question' && questionsOf(input).length > 0) return questionsOf(input).flatMap(questionLines);
   if (kind === 'elicitation') return formLines(request);
+  if (kind === 'plan' && (typeof input.plan !== 'string' || input.plan.trim() === '')) return ['No plan text.'];
   const { command, old_string: old, new_string: text, ...rest } = input;
   const lines: string[] = [];
   if (typeof command === 'string') lines.push(...prefixed('$ ', '  ', visibleLines(command, 'command')));

@@ -34,7 +34,8 @@ export function entryLines(entry: TranscriptEntry, place: TextPlace): string[] {
     case 'tool-result':
       return resultLines(entry, place);
     case 'decision': {
-      const line = `${visibleLine(entry.decision.asked, 'command')}: ${outcomeWords(entry.decision)}`;
+      const asked = visibleLine(entry.decision.asked, 'command') || entry.decision.toolName;
+      const line = `${asked}: ${outcomeWords(entry.decision)}`;
       return indented([entry.decision.outcome === 'denied' ? style.fail(line) : style.good(line)], INDENT, width);
     }
     case 'turn-end':

@@ -19,7 +19,14 @@ function setUp(answer: () => unknown = () => ({ decision: sampleDecision() })) {
     },
   } as Pick<Transport, 'command'> as Transport;
   const keys = createWatchKeys({
-    ...{ desk, stageId: StageId.parse('STAGE-1'), write: () => undefined, columns: () => 80, hasKeys: () => true },
+    ...{
+      desk,
+      stageId: StageId.parse('STAGE-1'),
+      write: () => undefined,
+      written: () => lines.length,
+      columns: () => 80,
+      hasKeys: () => true,
+    },
     print: (list) => void lines.push(...list),
     requestLines: (request) => [`${request.requestId} ${keysFor(request)}`],
     clock: () => performance.now(),
@@ -76,6 +83,17 @@ it('decides nothing by what is pasted, or while something else stands below the 
   expect(sent).toEqual([]);
   type('c');
   await wait(500);
+  type('a');
+  await wait(0);
+  expect(sent).toHaveLength(1);
+});
+
+it('stays with a request while output comes that draws nothing', async () => {
+  const { keys, sent, type, wait } = setUp();
+  keys.opened(command('r1'));
+  await wait(400);
+  keys.output(() => undefined);
+  await wait(100);
   type('a');
   await wait(0);
   expect(sent).toHaveLength(1);

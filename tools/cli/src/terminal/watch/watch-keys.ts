@@ -15,6 +15,8 @@ export interface WatchKeysParts {
   /** Whether keys are read at all. */
   readonly hasKeys: () => boolean;
   readonly write: (text: string) => void;
+  /** Returns how much was written to the screen so far. */
+  readonly written: () => number;
   readonly columns: () => number;
   /** Milliseconds on a monotonic clock. */
   readonly clock: () => number;
@@ -28,7 +30,7 @@ export interface WatchKeys {
   setOpen(pending: readonly PendingRequest[]): void;
   opened(request: PendingRequest): void;
   closed(requestId: string): void;
-  /** Prints now, or once the person has finished typing. What is printed covers the request above it. */
+  /** Prints now, or once the person has finished typing. If it wrote something, that covers the request above it. */
   output(print: () => void): void;
   key(key: string, isAlone: boolean): void;
   paste(text: string): void;
@@ -75,8 +77,9 @@ export function createWatchKeys(parts: WatchKeysParts): WatchKeys {
     },
     output: (print) =>
       lines.output(() => {
+        const before = parts.written();
         print();
-        shown.covered();
+        if (parts.written() !== before) shown.covered();
       }),
     key: (key, isAlone) => {
       if (lines.key(key)) return;

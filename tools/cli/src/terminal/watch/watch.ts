@@ -41,14 +41,19 @@ export const watch = (invocation: Invocation): Promise<number> =>
 
 async function show(items: AsyncIterable<WatchItem>, at: DeskWork<Options> & { stage: StageView }): Promise<void> {
   const { edges, desk, stage, hint } = at;
-  const { columns, write, isTerminal } = edges;
+  const { columns, isTerminal } = edges;
+  let written = 0;
+  const write = (text: string) => {
+    written += text.length;
+    edges.write(text);
+  };
   const place = () => ({ width: columns(), style: styleOf(edges) });
   const screen = createTranscriptScreen({ write, columns, place, now: edges.now });
   const view: View = { title: stage.title, standing: '', isReachable: true };
   const bug = Promise.withResolvers<never>();
   let stopKeys: (() => void) | null = null;
   const keys = createWatchKeys({
-    ...{ desk, stageId: stage.id, print: screen.lines, write, columns, onBug: bug.reject },
+    ...{ desk, stageId: stage.id, print: screen.lines, write, columns, onBug: bug.reject, written: () => written },
     requestLines: (request) => [
       ...requestLines(request, { ...place(), title: view.title, now: edges.now() }),
       `  [${stopKeys === null ? commandFor(request, hint) : keysFor(request)}]`,
