@@ -75,6 +75,12 @@ export const commands = {
   get_board: { time: 'read', input: nothing, reply: BoardView },
   /** Returns counts for monitoring. */
   get_counts: { time: 'read', input: nothing, reply: z.object({ counts: BoardCounts, loopDelay: LoopDelay }) },
+  /** Returns the orchestrator's figures in Prometheus' text format, for a token of `callboard metrics-token`; `not_logged_in` for any other. */
+  get_metrics: {
+    time: 'read',
+    input: z.object({ token: z.string().min(1).max(512) }),
+    reply: z.object({ text: z.string() }),
+  },
   get_events: {
     input: z.object({ since: z.int().nonnegative(), limit: z.int().positive().max(1000).optional() }),
     /** `resync`: events after `since` have been pruned, or `since` is ahead of the log. Load the board again. */

@@ -46,6 +46,7 @@ import { useSpawner } from './lib/processes/processes.ts';
 import { createLimits } from './limits/limits.ts';
 import { createDrafts } from './messages/drafts.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
+import { createMetrics } from './metrics/metrics.ts';
 import { createReceipts } from './receipts/receipts.ts';
 import { createStartHolds } from './scheduler/start-gates.ts';
 import { createLeftoverProcesses } from './sessions/launch/leftover-processes.ts';
@@ -105,7 +106,12 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       const message = 'Running Claude Code as another user (--agent-user) is not possible yet.';
       throw new OperationalError('agent_user_unsupported', message);
     }
-    const storage = await openStorage(context);
+    const loopDelay = watchLoopDelay();
+    life.onStop('loop delay', loopDelay.stop);
+    const metrics = createMetrics({ edges, loopDelay: loopDelay.read, version: VERSION });
+    const opened = await openStorage(context);
+    const storage = { ...opened, store: metrics.timed(opened.store) };
+    life.onStop('metrics', metrics.watch(storage.store));
     const repositories = await openRepositories(context, storage, options.env);
     const kept = await keepFiles(context, { ...storage, ...repositories });
     const programs = watchPrograms(context, repositories);
@@ -118,6 +124,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       ...{ ...repositories, ...programs, store, outboxBell },
       onTextDelta: deltas.pass,
       onSessionNow: nows.pass,
+      onLaunchNews: metrics.countLaunch,
     });
     const services = await createServices(
       context,
@@ -129,11 +136,9 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const notices = () => boardNotices(machine);
     const { of: liveNow } = running.liveNows;
     const board = async () => withLiveNow(boardView({ ...(await store.board()), ...(await notices()) }), liveNow);
-    const loopDelay = watchLoopDelay();
-    life.onStop('loop delay', loopDelay.stop);
     const views = createBoardViews({ store, board, liveNow, now: () => edges.now().toISOString() });
     const searchViews = createSearchViews({ store, searchIndex: storage.searchIndex, board });
-    const read = { store, views, searchViews, loopDelay: loopDelay.read };
+    const read = { store, views, searchViews, metrics, loopDelay: loopDelay.read };
     const handlers = commandHandlers({ ...read, ...kept, ...repositories, ...running, ...services });
     storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
     const { host, port, secret } = config;

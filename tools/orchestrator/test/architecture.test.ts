@@ -93,6 +93,7 @@ describe('the orchestrator', () => {
     'disk',
     'limits',
     'messages',
+    'metrics',
     'pull-requests',
     'receipts',
     'rewinds',
@@ -131,6 +132,7 @@ describe('the orchestrator', () => {
     trash: ['lib', 'store', 'type worktrees'],
     approvals: ['agent', 'domain', 'kinds', 'lib', 'type store'],
     messages: ['domain', 'lib', 'store'],
+    metrics: ['lib', 'type store'],
     comments: ['domain', 'lib', 'store', 'type messages', 'type worktrees'],
     conversations: ['claude', 'domain', 'lib', 'store', 'type stages', 'type worktrees'],
     'pull-requests': ['domain', 'lib', 'store', 'type worktrees'],
@@ -195,6 +197,7 @@ describe('the orchestrator', () => {
     const HOMES: Record<string, RegExp> = {
       kysely: /^orchestrator\/src\/store\/sqlite\//,
       'node:sqlite': /^orchestrator\/src\/(store\/sqlite\/(node-sqlite|search\/search-files)|backup)\.ts$/,
+      'prom-client': /^orchestrator\/src\/metrics\//,
       ws: /^orchestrator\/src\/gateway\//,
       uuid: /^orchestrator\/src\/lib\/edges\.ts$/,
       yaml: /^orchestrator\/src\/(project-settings|stages|trust)\//,

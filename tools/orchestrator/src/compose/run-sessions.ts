@@ -8,7 +8,7 @@ import type { Bell } from '../lib/bell.ts';
 import { type LiveRules, startLiveRules } from '../rules/live-rules.ts';
 import { type ReAttaching, reAttachLaunches } from '../sessions/launch/re-attach-launches.ts';
 import { createLiveNows, type LiveNows } from '../sessions/live-nows.ts';
-import { createSessions, type Sessions } from '../sessions/sessions.ts';
+import { createSessions, type Sessions, type SessionsParts } from '../sessions/sessions.ts';
 import { createTerminals, type Terminals } from '../sessions/terminals.ts';
 import { startBackgroundSync } from '../sessions/watch/background-sync.ts';
 import { createDenyingRuleLookup } from '../sessions/watch/denying-rule-lookup.ts';
@@ -33,6 +33,8 @@ export interface RunSessionsParts {
   claudeEnv: Record<string, string>;
   onTextDelta: (delta: TextDelta) => void;
   onSessionNow: (update: SessionNowUpdate) => void;
+  /** As `SessionsParts.onLaunchNews`. */
+  onLaunchNews: SessionsParts['onLaunchNews'];
 }
 
 export interface RunningSessions {

@@ -4,6 +4,7 @@ import { type GoingBackParts, goingBackCommands } from './commands/going-back-co
 import { type LimitParts, limitCommands } from './commands/limit-commands.ts';
 import { loginCommands } from './commands/login-commands.ts';
 import { type MessageParts, messageCommands } from './commands/message-commands.ts';
+import { type MetricsParts, metricsCommands } from './commands/metrics-commands.ts';
 import { type MoveInParts, moveInCommands } from './commands/move-in-commands.ts';
 import { type ProjectParts, projectCommands } from './commands/project-commands.ts';
 import { type PullRequestParts, pullRequestCommands } from './commands/pull-request-commands.ts';
@@ -24,6 +25,7 @@ export type HandlerParts = BoardParts &
   WorkspaceParts &
   MoveInParts &
   ReviewParts &
+  MetricsParts &
   GoingBackParts &
   LimitParts &
   RuleParts &
@@ -45,4 +47,5 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...limitCommands(parts),
   ...ruleCommands(parts),
   ...loginCommands(parts),
+  ...metricsCommands(parts),
 });

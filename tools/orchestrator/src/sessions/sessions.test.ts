@@ -57,6 +57,7 @@ it('ends a spawned process that cannot be attached before it reports that the st
     onLiveNow: () => undefined,
     onRuleUsed: () => undefined,
     onHookUsed: () => undefined,
+    onLaunchNews: () => undefined,
     onRuleDenied: () => undefined,
   });
   await expect(sessions.start(stageId, 'Ada')).rejects.toThrow('too many open files');

@@ -6,6 +6,7 @@ import { changeSession, openChange, saveChange } from '../domain/change-session.
 import { noteCheck } from '../domain/checks.ts';
 import { setCliGaps } from '../domain/cli-gaps.ts';
 import { acknowledgeDenial } from '../domain/denials.ts';
+import type { LaunchEnd } from '../domain/end-launch.ts';
 import { beginPhase } from '../domain/pipeline.ts';
 import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../domain/session-alarm.ts';
 import { endedForTerminal, requireNotInTerminal } from '../domain/terminal.ts';
@@ -30,7 +31,10 @@ import { createProcessRequests, type ProcessRequests } from './process-requests.
 import { recoverLostOutput, saysItRests } from './recover-lost-output.ts';
 import { resumeDeferredWork } from './resume-deferred-work.ts';
 
-export interface SessionsParts extends SharedExecutorParts, Omit<SpawnParts, 'storing' | 'attach'> {}
+export interface SessionsParts extends SharedExecutorParts, Omit<SpawnParts, 'storing' | 'attach'> {
+  /** Called when a process is attached again after a restart, and when the end of a launch is stored. For metrics. */
+  onLaunchNews: (news: 're-attached' | LaunchEnd['kind']) => void;
+}
 
 /** All sessions, and the processes of those that have one. */
 export interface Sessions extends ProcessRequests {
@@ -101,7 +105,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   const { store, edges, log, outboxBell } = parts;
   const stopping = new AbortController();
   const storing = { store, log, signal: stopping.signal };
-  const registry = createLaunchRegistry({ ...parts, storing, onVersion: parts.claude.saw });
+  const registry = createLaunchRegistry({ ...parts, storing, onVersion: parts.claude.saw, onEnd: parts.onLaunchNews });
   const launcher = createLauncher({ ...parts, storing, attach: registry.attach });
   const lookup = createRunningLookup({ store, registry, launcher });
   const requests = createProcessRequests({ ...parts, findRunning: lookup.find, requireRunning: lookup.require });
@@ -176,7 +180,7 @@ function createAlarms(
 
 /** Recovers sessions after a restart of Callboard or lost output. */
 function createRecovery(
-  { store, edges, log, initializeTimeoutMs }: SessionsParts,
+  { store, edges, log, initializeTimeoutMs, onLaunchNews }: SessionsParts,
   registry: LaunchRegistry,
   signal: AbortSignal,
 ): Pick<Sessions, 'adopt' | 'settle' | 'recoverLostOutput' | 'resync'> {
@@ -196,6 +200,7 @@ function createRecovery(
   return {
     async adopt(launchId, process) {
       const launch = await registry.attach(launchId, process);
+      onLaunchNews('re-attached');
       const { stageId } = launch.executor.launch;
       const record = await store.read.sessions.find(stageId);
       // Callboard ended before it had stopped the process.

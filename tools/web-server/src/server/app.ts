@@ -1,3 +1,4 @@
+import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import fastifyCookie from '@fastify/cookie';
 import swagger from '@fastify/swagger';
 import Fastify, { errorCodes, type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -16,6 +17,7 @@ import { openApi } from './openapi/document.ts';
 import type { OrchestratorClient } from './orchestrator/client.ts';
 import { apiRoutes } from './routes/api.ts';
 import { healthRoutes } from './routes/health.ts';
+import { metricsRoute } from './routes/metrics.ts';
 import { securityHeaders } from './security-headers.ts';
 import { serveClient } from './static.ts';
 
@@ -83,11 +85,12 @@ export async function buildApp({
   };
   const cookie = sessionCookie(port);
   const tokens = createPageTokens(now);
+  const guesses = createGuessLimit(requestsPerSecond, now);
   const authenticator = createAuthenticator({
     client,
     cookie,
     tokens,
-    guesses: createGuessLimit(requestsPerSecond, now),
+    guesses,
   });
   const checkOrigin = createOriginCheck({ host, port });
 
@@ -101,7 +104,10 @@ export async function buildApp({
   await app.register(swagger, openApi({ version, cookieName: cookie.name }));
 
   await app.register(loginRoutes, { client, cookie, tokens });
-  await app.register(healthRoutes, { client, authenticator, version });
+  const delays = watchLoopDelay();
+  app.addHook('onClose', async () => delays.stop());
+  await app.register(healthRoutes, { client, authenticator, version, loopDelay: delays.read });
+  await app.register(metricsRoute, { client, hub, guesses, loopDelay: delays.read });
   const limit = createRequestLimit(requestsPerSecond, now);
   await app.register(apiRoutes, { client, hub, authenticator, cookie, limit, streamsPerLogin });
   await serveClient(app, settings.clientDir);

@@ -2,6 +2,7 @@ import type { LaunchId, StageId } from '@callboard/contract';
 import type { openStdioChannel } from '../../claude/launch/channel.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
 import { noSession } from '../../domain/change-session.ts';
+import type { LaunchEnd } from '../../domain/end-launch.ts';
 import { requireNotInTerminal } from '../../domain/terminal.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { LaunchRecord } from '../../store/records.ts';
@@ -29,6 +30,8 @@ export interface LaunchRegistryParts extends SharedExecutorParts {
   graces: StopGraces;
   /** As `ExecutorParts.onVersion`. */
   onVersion: (version: string) => void;
+  /** Called when the end of a launch is stored and settled. */
+  onEnd: (how: LaunchEnd['kind']) => void;
 }
 
 /** All launches with an attached process, by stage. */
@@ -89,7 +92,10 @@ export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry
     const attached = await attachLaunch({ ...parts, ...callbacks }, launchId, process, open);
     const { launch } = attached.executor;
     running.set(launch.stageId, attached);
-    attached.ended.catch(() => forget(launch));
+    attached.ended.then(
+      (end) => end !== null && parts.onEnd(end.kind),
+      () => forget(launch),
+    );
     return attached;
   }
 

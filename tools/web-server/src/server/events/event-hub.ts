@@ -32,6 +32,8 @@ export interface EventHub {
    * they are kept and sent with the next connection. Rejects with `not_found` if the stream is not open, or not this owner's.
    */
   watch(streamId: string, stageIds: readonly StageId[], ownerKey: string): Promise<void>;
+  /** How many streams are open. */
+  openStreams(): number;
   endAll(): void;
   /** Ends all streams and stops listening. */
   close(): void;
@@ -135,6 +137,7 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     },
     join,
     watch,
+    openStreams: () => members.size,
     endAll,
     close() {
       clearInterval(heartbeat);

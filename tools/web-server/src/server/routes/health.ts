@@ -1,6 +1,5 @@
 import { Health, type LoopDelay, PROTOCOL_VERSION } from '@callboard/contract';
 import { serviceRoutes } from '@callboard/contract/client';
-import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { json, problemsAs } from '../openapi/responses.ts';
@@ -11,6 +10,7 @@ export interface HealthRoutesOptions {
   client: OrchestratorClient;
   authenticator: Authenticator;
   version: string;
+  loopDelay: () => LoopDelay;
 }
 
 const Ok = withExample(Health, { status: 'ok' });
@@ -19,10 +19,8 @@ const Starting = withExample(Health, { status: 'starting' });
 /** `GET /api/health`: whether Callboard accepts commands. Needs no login; with a login the reply has more. */
 export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (
   app,
-  { client, authenticator, version },
+  { client, authenticator, version, loopDelay },
 ) => {
-  const delays = watchLoopDelay();
-  app.addHook('onClose', async () => delays.stop());
   const schema = {
     operationId: 'get_health',
     tags: ['service'],
@@ -37,7 +35,7 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (
     },
   };
   app.get(serviceRoutes.health.path, { schema }, async (request, reply) => {
-    const details = (await authenticator.isLoggedIn(request)) ? await detailsOf(client, version, delays.read()) : {};
+    const details = (await authenticator.isLoggedIn(request)) ? await detailsOf(client, version, loopDelay()) : {};
     reply.header('cache-control', 'no-store');
     if (client.status() === 'ready') return reply.send({ status: 'ok', ...details });
     return reply
