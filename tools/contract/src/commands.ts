@@ -75,7 +75,7 @@ export const commands = {
   get_board: { time: 'read', input: nothing, reply: BoardView },
   /** Returns counts for monitoring. */
   get_counts: { time: 'read', input: nothing, reply: z.object({ counts: BoardCounts, loopDelay: LoopDelay }) },
-  /** Returns the orchestrator's figures in Prometheus' text format, for a token of `callboard metrics-token`; `not_logged_in` for any other. */
+  /** Returns the orchestrator's figures in Prometheus' text format, for a token of `create_metrics_token`; `not_logged_in` for any other. */
   get_metrics: {
     time: 'read',
     input: z.object({ token: z.string().min(1).max(512) }),

@@ -13,6 +13,8 @@ export const loginCommands = {
   },
   /** Ends a login. Takes effect at once, for commands and for open event streams. */
   remove_login: { input: z.object({ loginId: z.string() }), reply: z.object({ login: Login }) },
+  /** Makes a token that reads `GET /metrics` and can do nothing else. It is shown this once, listed among the logins, and revoked there. */
+  create_metrics_token: { input: nothing, reply: z.object({ token: z.string() }) },
   /** Makes a one-time code that lets one more browser in. Only a page may, no API token (`page_only`). */
   create_login_code: { input: nothing, reply: z.object({ code: z.string(), expiresAt: z.iso.datetime() }) },
   /**

@@ -1,7 +1,7 @@
 import type { CommandType } from '../commands.ts';
 
 /** Commands without a route: they serve the web server itself, or one event stream. */
-type Unrouted = 'get_counts' | 'get_events' | 'watch' | `auth_${string}`;
+type Unrouted = 'get_counts' | 'get_metrics' | 'get_events' | 'watch' | `auth_${string}`;
 export type RoutedCommand = Exclude<CommandType, Unrouted>;
 
 export interface Route {
@@ -50,6 +50,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
 
   get_logins: { method: 'GET', path: '/api/logins' },
   remove_login: { method: 'DELETE', path: '/api/logins/:loginId' },
+  create_metrics_token: { method: 'POST', path: '/api/logins/metrics' },
   create_login_code: { method: 'POST', path: '/api/logins/code' },
 
   get_capabilities: { method: 'GET', path: '/api/capabilities' },

@@ -185,3 +185,19 @@ it('cannot prove a page with the login of a terminal', async () => {
   const proof = { origin: ORIGIN, nonce: 'n1', signature: signFor(ORIGIN, 'n1') };
   await expect(logins.prove(login?.loginId ?? '', proof)).rejects.toMatchObject({ code: 'page_not_known' });
 });
+
+it('makes a token that reads metrics and can do nothing else, until it is revoked', async () => {
+  const { logins, parts } = await setUp();
+  const token = await logins.createMetricsToken('Ben');
+  const [listed] = await logins.list();
+  expect(listed).toMatchObject({ name: 'Ben', browser: 'Metrics' });
+  const again = await createLogins(parts);
+  for (const one of [logins, again]) {
+    one.requireMetricsToken(token);
+    for (const kind of ['page', 'token'] as const) expect(() => one.check({ kind, secret: token })).toThrow(refused);
+  }
+  const terminal = await again.createTerminal('Terminal on desk');
+  expect(() => again.requireMetricsToken(terminal)).toThrow(refused);
+  await again.end(listed?.loginId ?? '', 'Ben');
+  expect(() => again.requireMetricsToken(token)).toThrow(refused);
+});

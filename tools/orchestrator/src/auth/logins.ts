@@ -33,6 +33,10 @@ export interface Logins {
   invite(name: string): Promise<{ code: string; expiresAt: string }>;
   /** Logs a terminal of the person at this machine in. Returns its token, which is not stored. @param name in words: "Terminal on desk" */
   createTerminal(name: string): Promise<string>;
+  /** Makes a token that reads the metrics and can do nothing else. Returns it; it is not stored. @param by who asked for it */
+  createMetricsToken(by: string): Promise<string>;
+  /** Returns if this is a token for metrics. Synchronous, as `check`. @throws Rejection `not_logged_in` */
+  requireMetricsToken(token: string): void;
   /**
    * Exchanges a code for a login of the browser that holds the key.
    * @throws Rejection `bad_login_link` for a used, expired or unknown code; `bad_request` for an invalid key
@@ -55,11 +59,16 @@ const HOUR_MS = 3_600_000;
 const CODE_MS = 12 * HOUR_MS;
 const INVITATION_MS = HOUR_MS;
 const SESSION_MS = 90 * 24 * HOUR_MS;
+/** Monitoring must not end by itself. */
+const METRICS_MS = 10 * 365 * 24 * HOUR_MS;
 
 const NOT_LOGGED_IN =
   'This login is unknown or has ended. Get a new login link: press l in Callboard’s terminal, or run npx callboard link. In a terminal: npx callboard login.';
 const USED_LINK =
   'This login link has already been used or has expired. Get a new one: press l in Callboard’s terminal, or run npx callboard link.';
+
+const NO_METRICS_TOKEN =
+  'This is not a token for metrics, or it was revoked. Make one in the dialog Logins on the board.';
 
 const PAGE_NOT_KNOWN =
   'This browser no longer has the key that it made when it logged in. Log in again: press l in Callboard’s terminal, or run npx callboard link.';
@@ -77,7 +86,7 @@ const isPage = (record: LoginRecord | null): record is PageRecord =>
   record?.kind === 'session' && record.page !== null && record.expiresAt !== null;
 
 const isTerminal = (record: LoginRecord | null): record is TerminalRecord =>
-  record?.kind === 'token' && record.terminal !== null && record.expiresAt !== null;
+  (record?.kind === 'token' || record?.kind === 'metrics') && record.terminal !== null && record.expiresAt !== null;
 
 const isListed = (record: LoginRecord | null): record is ListedRecord => isPage(record) || isTerminal(record);
 
@@ -127,16 +136,16 @@ const listOf = (records: readonly LoginRecord[], instant: string): Login[] =>
     .filter((one) => one.expiresAt > instant)
     .map(toLogin);
 
-/** Logs a terminal in. Resolves with its token. */
-async function logInTerminal(
-  store: Store,
-  { ownerName, name, expiresAt }: { ownerName: string; name: string; expiresAt: string },
-  listed: Map<string, ListedRecord>,
+/** Stores a new token of a person, and resolves with it. @param name what the list of logins calls it */
+async function addToken(
+  kind: 'token' | 'metrics',
+  { person, name, expiresAt }: { person: string; name: string; expiresAt: string },
+  { store, listed }: { store: Store; listed: Map<string, ListedRecord> },
 ): Promise<string> {
   const secret = newSecret();
   await store.transact(async (tx) => {
     const record: TerminalRecord = {
-      ...{ secretHash: hash(secret), kind: 'token', name: ownerName, createdAt: tx.now, expiresAt },
+      ...{ secretHash: hash(secret), kind, name: person, createdAt: tx.now, expiresAt },
       ...{ page: null, terminal: { loginId: tx.newId(), name } },
     };
     await tx.logins.save(record);
@@ -155,6 +164,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
   const listed = new Map<string, ListedRecord>(
     (await store.read.logins.list()).filter(isListed).map((record) => [record.secretHash, record]),
   );
+  const tokens = { store, listed };
   const now = (): string => edges.now().toISOString();
   const expiry = (ms: number): string => new Date(edges.now().getTime() + ms).toISOString();
   const isGoodCode = (found: LoginRecord | null) =>
@@ -192,7 +202,13 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
   }
 
   return {
-    createTerminal: (name) => logInTerminal(store, { ownerName, name, expiresAt: expiry(SESSION_MS) }, listed),
+    createTerminal: (name) => addToken('token', { person: ownerName, name, expiresAt: expiry(SESSION_MS) }, tokens),
+    createMetricsToken: (by) =>
+      addToken('metrics', { person: by, name: 'Metrics', expiresAt: expiry(METRICS_MS) }, tokens),
+    requireMetricsToken(token) {
+      const found = listed.get(hash(token));
+      if (found?.kind !== 'metrics' || found.expiresAt <= now()) throw new Rejection('not_logged_in', NO_METRICS_TOKEN);
+    },
     createCode: async () => (await issueCode(ownerName, CODE_MS)).code,
     invite: (name) => issueCode(name, INVITATION_MS),
     async redeem({ code, key, origin, browser }) {
@@ -207,7 +223,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
       if (kind === 'token' && secretHash === tokenSha256) return { actor: { name: 'API token' }, loginId: null, kind };
       const found = listed.get(secretHash);
       // The secret of a cookie is no token, and a token is no cookie.
-      const isKnown = found !== undefined && found.expiresAt > now() && (kind === 'page') === isPage(found);
+      const isKnown = found?.kind === (kind === 'page' ? 'session' : 'token') && found.expiresAt > now();
       if (!isKnown) throw new Rejection('not_logged_in', NOT_LOGGED_IN);
       return { actor: { name: found.name }, loginId: loginIdOf(found), kind };
     },

@@ -2,13 +2,13 @@ import type { PageKey } from '@callboard/contract';
 
 export interface LoginRecord {
   secretHash: string;
-  kind: 'code' | 'session' | 'token';
+  kind: 'code' | 'session' | 'token' | 'metrics';
   name: string;
   createdAt: string;
   expiresAt: string | null;
   /** Of a `session`: the browser that logged in; null for the others. */
   page: LoginPage | null;
-  /** Of a `token`: the terminal that logged in; null for the others. */
+  /** Of a `token`: the terminal that logged in. Of a token for `metrics`: its name. Null for the others. */
   terminal: LoginTerminal | null;
 }
 

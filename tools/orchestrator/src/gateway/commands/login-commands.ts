@@ -4,6 +4,7 @@ import type { CommandHandlers } from './command-handler.ts';
 
 type LoginCommands =
   | 'create_login_code'
+  | 'create_metrics_token'
   | 'get_logins'
   | 'remove_login'
   | 'auth_redeem'
@@ -22,6 +23,10 @@ export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandl
         'Add a device from a browser that is logged in, not with an API token or from a terminal.',
       );
     return logins.invite(actor.name);
+  },
+  create_metrics_token: async (_, { actor, login }) => {
+    requireLogin(login);
+    return { token: await logins.createMetricsToken(actor.name) };
   },
   auth_redeem: logins.redeem,
   auth_prove: async (input, { login }) => {

@@ -86,3 +86,16 @@ it('makes a login link for another device, with a button that copies it', async 
   await screen.findByText(/\/login\?code=one%20time$/);
   screen.getByRole('button', { name: 'Copy login link' });
 });
+
+it('makes a token for metrics, shown once with a button that copies it', async () => {
+  const { user, server } = openPage('/', empty());
+  server.answer({
+    get_logins: () => ({ logins: [], current: null }),
+    create_metrics_token: () => ({ token: 'for-prometheus' }),
+  });
+  await screen.findByRole('heading', { name: 'See the demo' });
+  act(openLogins);
+  await user.click(await screen.findByRole('button', { name: 'Make a token for metrics' }));
+  await screen.findByText('for-prometheus');
+  screen.getByRole('button', { name: 'Copy token for metrics' });
+});

@@ -89,6 +89,7 @@ export const examples: Examples = {
   agree_rules: { input: { ...ofProject, rules: ['Bash(npm run lint)'] }, reply: { project } },
 
   get_logins: { input: {}, reply: { logins: [the.login], current: the.login.loginId } },
+  create_metrics_token: { input: {}, reply: { token: 'the-token-for-metrics' } },
   create_login_code: { input: {}, reply: { code: 'the-one-time-code', expiresAt: the.login.expiresAt } },
   remove_login: { input: { loginId: the.login.loginId }, reply: { login: the.login } },
 

@@ -11,6 +11,12 @@ export const loginRelays = {
     description: 'Takes effect at once: its requests are refused, and its event streams end.',
     problems: ['unknown_login'],
   },
+  create_metrics_token: {
+    summary: 'Make a token for monitoring',
+    description:
+      'The token reads `GET /metrics` (Prometheus) and can do nothing else. It is returned this once, is listed among the logins as "Metrics", and is revoked there.',
+    status: 201,
+  },
   create_login_code: {
     summary: 'Make a login link for one more browser',
     description:

@@ -17,7 +17,7 @@ export interface MetricsRouteOptions {
 
 const BEARER = /^Bearer +(\S{1,512}) *$/i;
 const NO_TOKEN =
-  'Metrics need a token of their own: send it as "Authorization: Bearer ...". npx callboard metrics-token prints a new one.';
+  'Metrics need a token of their own: send it as "Authorization: Bearer ...". Make one in the dialog Logins on the board.';
 
 /**
  * `GET /metrics` in Prometheus' text format: the orchestrator's figures, then those of this process. While the orchestrator

@@ -7,7 +7,7 @@ import type { Database } from '../database.ts';
 import type { Schema } from '../schema.ts';
 import { mapRow } from './map-row.ts';
 
-const Kind = z.enum(['code', 'session', 'token']);
+const Kind = z.enum(['code', 'session', 'token', 'metrics']);
 
 const toLogin = (row: Selectable<Schema['logins']>): LoginRecord => ({
   secretHash: row.secret_hash,
@@ -25,7 +25,7 @@ function toPage({ login_id, page_key, origin, browser }: Selectable<Schema['logi
 }
 
 const toTerminal = ({ kind, login_id, browser }: Selectable<Schema['logins']>): LoginTerminal | null =>
-  kind === 'token' && login_id !== null ? { loginId: login_id, name: browser ?? '' } : null;
+  (kind === 'token' || kind === 'metrics') && login_id !== null ? { loginId: login_id, name: browser ?? '' } : null;
 
 /** Who may use Callboard, by the hash of their secret. */
 export function loginsTable(db: Database): LoginsTable {
@@ -42,7 +42,7 @@ export function loginsTable(db: Database): LoginsTable {
       const rows = await db
         .selectFrom('logins')
         .selectAll()
-        .where('kind', 'in', ['session', 'token'])
+        .where('kind', 'in', ['session', 'token', 'metrics'])
         .orderBy('created_at', 'desc')
         .execute();
       return rows.map(toLogin);

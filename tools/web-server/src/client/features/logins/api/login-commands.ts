@@ -19,6 +19,9 @@ export function useRevoke() {
 /** Makes a one-time code for one more browser. The caller shows a refusal. */
 export const useAddDevice = () => useCommand({ run: () => client.command('create_login_code', {}) });
 
+/** Makes a token for metrics. The caller shows a refusal. */
+export const useMetricsToken = () => useCommand({ run: () => client.command('create_metrics_token', {}) });
+
 /** Ends the login of this browser. */
 export const useLogout = () =>
   useCommand({

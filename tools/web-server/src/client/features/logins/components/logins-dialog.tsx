@@ -8,6 +8,7 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useLogout, useRevoke } from '../api/login-commands.ts';
 import { AddDevice } from './add-device.tsx';
+import { MetricsToken } from './metrics-token.tsx';
 import css from './logins-dialog.module.css';
 
 /** The logged-in browsers and terminals, each with a button that ends its login. */
@@ -22,6 +23,7 @@ export default function LoginsDialog({ opened, close }: { opened: boolean; close
         ))}
       </ul>
       {opened && <AddDevice />}
+      {opened && <MetricsToken />}
       <p className={css.hint}>
         A revoked login ends at once. A link can also be made in Callboard’s terminal: press <kbd>l</kbd>, or run{' '}
         <code>npx callboard link</code>.
