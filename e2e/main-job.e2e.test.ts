@@ -2,6 +2,7 @@ import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
+import { parseMetrics, sampleValue } from '../test-support/prometheus.ts';
 import { QUESTIONS } from '../test-support/questions.ts';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
@@ -9,7 +10,7 @@ import { install } from './support/callboard.ts';
 
 it('takes a newcomer from the printed link to the end of the first stage', async () => {
   const { start, repo, dataDir, model } = await install();
-  const { loginLink, stop } = await start();
+  const { loginLink, origin, stop } = await start();
   onTestFinished(stop);
   const { page, errors } = await openBrowser();
   await page.goto(loginLink);
@@ -62,6 +63,22 @@ it('takes a newcomer from the printed link to the end of the first stage', async
   await page.getByText('One thing more.').waitFor();
   await expect.poll(() => message.inputValue()).toBe('');
   expect(errors).toEqual([]);
+
+  // Prometheus reads what has happened, under the names that the documentation and the dashboard give.
+  const { token } = await (await callApi(origin, 'POST', '/api/logins/metrics')).json();
+  const scraped = await fetch(`${origin}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+  const samples = parseMetrics(await scraped.text());
+  for (const kind of ['approval', 'question']) {
+    expect(sampleValue(samples, 'callboard_answer_latency_seconds_count', { kind })).toBe(1);
+  }
+  expect(sampleValue(samples, 'callboard_orchestrator_up')).toBe(1);
+  const known = new Set(samples.flatMap(({ name }) => [name, name.replace(/_(bucket|sum|count)$/, '')]));
+  for (const file of ['grafana-dashboard.json', 'monitoring.md']) {
+    const named =
+      (await readFile(join(import.meta.dirname, '../docs', file), 'utf8')).match(/callboard_[a-z_]+/g) ?? [];
+    expect([...new Set(named)].filter((name) => !known.has(name))).toEqual([]);
+  }
+  expect((await callApi(origin, 'GET', '/metrics')).status).toBe(401);
 });
 
 it('puts the form into the transcript on the asking stage’s own page, and keeps it over a reload', async () => {

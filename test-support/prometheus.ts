@@ -55,7 +55,7 @@ function parseSample(line: string): Sample {
 }
 
 /** Returns the value of the one sample with this name and these labels; undefined if there is none. */
-export const valueOf = (samples: readonly Sample[], name: string, labels: Record<string, string> = {}) =>
+export const sampleValue = (samples: readonly Sample[], name: string, labels: Record<string, string> = {}) =>
   samples.find(
     (one) => one.name === name && Object.entries(labels).every(([label, text]) => one.labels[label] === text),
   )?.value;

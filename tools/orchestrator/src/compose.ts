@@ -106,12 +106,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       const message = 'Running Claude Code as another user (--agent-user) is not possible yet.';
       throw new OperationalError('agent_user_unsupported', message);
     }
-    const loopDelay = watchLoopDelay();
-    life.onStop('loop delay', loopDelay.stop);
-    const metrics = createMetrics({ edges, loopDelay: loopDelay.read, version: VERSION });
-    const opened = await openStorage(context);
-    const storage = { ...opened, store: metrics.timed(opened.store) };
-    life.onStop('metrics', metrics.watch(storage.store));
+    const { storage, metrics, loopDelay } = await openMeasured(context);
     const repositories = await openRepositories(context, storage, options.env);
     const kept = await keepFiles(context, { ...storage, ...repositories });
     const programs = watchPrograms(context, repositories);
@@ -138,7 +133,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const board = async () => withLiveNow(boardView({ ...(await store.board()), ...(await notices()) }), liveNow);
     const views = createBoardViews({ store, board, liveNow, now: () => edges.now().toISOString() });
     const searchViews = createSearchViews({ store, searchIndex: storage.searchIndex, board });
-    const read = { store, views, searchViews, metrics, loopDelay: loopDelay.read };
+    const read = { store, views, searchViews, metrics, loopDelay };
     const handlers = commandHandlers({ ...read, ...kept, ...repositories, ...running, ...services });
     storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
     const { host, port, secret } = config;
@@ -170,6 +165,18 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
 
 /** The person's home folder. */
 const homeOf = ({ HOME }: Readonly<Record<string, string>>): string => HOME ?? homedir();
+
+/** Opens the storage, whose transactions the metrics time from here on. Throws as `openStorage`. */
+async function openMeasured(context: StartContext) {
+  const { edges, life } = context;
+  const { read: loopDelay, stop } = watchLoopDelay();
+  life.onStop('loop delay', stop);
+  const metrics = createMetrics({ edges, loopDelay, version: VERSION });
+  const opened = await openStorage(context);
+  const storage = { ...opened, store: metrics.timed(opened.store) };
+  life.onStop('metrics', metrics.watch(storage.store));
+  return { storage, metrics, loopDelay };
+}
 
 /** Claude Code and its sandbox, as installed on this machine. */
 function watchPrograms({ config, log, edges, limits, life }: StartContext, { env, claudeEnv }: Repositories) {

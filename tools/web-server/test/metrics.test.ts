@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { parseMetrics, valueOf } from '../../../test-support/prometheus.ts';
+import { parseMetrics, sampleValue } from '../../../test-support/prometheus.ts';
 import { Refusal } from './fake-orchestrator.ts';
 import { bearer, type Harness, startHarness } from './harness.ts';
 
@@ -24,10 +24,10 @@ it('tells the figures of both processes to a token for metrics, and nothing to a
   const told = await scrape(withToken);
   expect(told.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
   const samples = parseMetrics(told.body);
-  expect(valueOf(samples, 'callboard_x')).toBe(1);
-  expect(valueOf(samples, 'callboard_orchestrator_up')).toBe(1);
-  expect(valueOf(samples, 'callboard_event_streams')).toBe(0);
-  expect(valueOf(samples, 'callboard_web_server_resident_memory_bytes')).toBeGreaterThan(1e6);
+  expect(sampleValue(samples, 'callboard_x')).toBe(1);
+  expect(sampleValue(samples, 'callboard_orchestrator_up')).toBe(1);
+  expect(sampleValue(samples, 'callboard_event_streams')).toBe(0);
+  expect(sampleValue(samples, 'callboard_web_server_resident_memory_bytes')).toBeGreaterThan(1e6);
   for (const headers of [{}, bearer, { authorization: 'Bearer guess' }, { authorization: `Basic ${TOKEN}` }]) {
     const refused = await scrape(headers);
     expect([refused.statusCode, refused.json().code]).toEqual([401, 'not_logged_in']);
@@ -40,8 +40,8 @@ it('tells its own figures while the orchestrator is away, to a token that was go
   await orchestrator.kill();
   await expect.poll(client.status).toBe('unreachable');
   const samples = parseMetrics((await scrape(withToken)).body);
-  expect(valueOf(samples, 'callboard_orchestrator_up')).toBe(0);
-  expect(valueOf(samples, 'callboard_x')).toBeUndefined();
+  expect(sampleValue(samples, 'callboard_orchestrator_up')).toBe(0);
+  expect(sampleValue(samples, 'callboard_x')).toBeUndefined();
   const unknown = await scrape({ authorization: 'Bearer another' });
   expect([unknown.statusCode, unknown.headers['retry-after']]).toEqual([503, '1']);
 });

@@ -8,8 +8,8 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useLogout, useRevoke } from '../api/login-commands.ts';
 import { AddDevice } from './add-device.tsx';
-import { MetricsToken } from './metrics-token.tsx';
 import css from './logins-dialog.module.css';
+import { MetricsToken } from './metrics-token.tsx';
 
 /** The logged-in browsers and terminals, each with a button that ends its login. */
 export default function LoginsDialog({ opened, close }: { opened: boolean; close: () => void }) {
