@@ -136,11 +136,28 @@ const listOf = (records: readonly LoginRecord[], instant: string): Login[] =>
     .filter((one) => one.expiresAt > instant)
     .map(toLogin);
 
+interface LoginsKept {
+  store: Store;
+  listed: Map<string, ListedRecord>;
+}
+
+function endLogin({ loginId, by }: { loginId: string; by: string }, { store, listed }: LoginsKept): Promise<Login> {
+  return store.transact(async (tx) => {
+    const found = await tx.logins.findById(loginId);
+    if (!isListed(found) || !(await tx.logins.remove(found.secretHash))) {
+      throw new Rejection('unknown_login', 'This login has already ended.');
+    }
+    tx.afterCommit(() => listed.delete(found.secretHash));
+    await tx.emit({ type: 'login-ended', data: { loginId, by } });
+    return toLogin(found);
+  });
+}
+
 /** Stores a new token of a person, and resolves with it. @param name what the list of logins calls it */
 async function addToken(
   kind: 'token' | 'metrics',
   { person, name, expiresAt }: { person: string; name: string; expiresAt: string },
-  { store, listed }: { store: Store; listed: Map<string, ListedRecord> },
+  { store, listed }: LoginsKept,
 ): Promise<string> {
   const secret = newSecret();
   await store.transact(async (tx) => {
@@ -164,7 +181,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
   const listed = new Map<string, ListedRecord>(
     (await store.read.logins.list()).filter(isListed).map((record) => [record.secretHash, record]),
   );
-  const tokens = { store, listed };
+  const kept = { store, listed };
   const now = (): string => edges.now().toISOString();
   const expiry = (ms: number): string => new Date(edges.now().getTime() + ms).toISOString();
   const isGoodCode = (found: LoginRecord | null) =>
@@ -202,9 +219,9 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
   }
 
   return {
-    createTerminal: (name) => addToken('token', { person: ownerName, name, expiresAt: expiry(SESSION_MS) }, tokens),
+    createTerminal: (name) => addToken('token', { person: ownerName, name, expiresAt: expiry(SESSION_MS) }, kept),
     createMetricsToken: (by) =>
-      addToken('metrics', { person: by, name: 'Metrics', expiresAt: expiry(METRICS_MS) }, tokens),
+      addToken('metrics', { person: by, name: 'Metrics', expiresAt: expiry(METRICS_MS) }, kept),
     requireMetricsToken(token) {
       const found = listed.get(hash(token));
       if (found?.kind !== 'metrics' || found.expiresAt <= now()) throw new Rejection('not_logged_in', NO_METRICS_TOKEN);
@@ -233,15 +250,6 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
       if (!good) throw new Rejection('page_not_known', PAGE_NOT_KNOWN);
     },
     list: async () => listOf(await store.read.logins.list(), now()),
-    end: (loginId, by) =>
-      store.transact(async (tx) => {
-        const found = await tx.logins.findById(loginId);
-        if (!isListed(found) || !(await tx.logins.remove(found.secretHash))) {
-          throw new Rejection('unknown_login', 'This login has already ended.');
-        }
-        tx.afterCommit(() => listed.delete(found.secretHash));
-        await tx.emit({ type: 'login-ended', data: { loginId, by } });
-        return toLogin(found);
-      }),
+    end: (loginId, by) => endLogin({ loginId, by }, kept),
   };
 }
