@@ -70,11 +70,11 @@ export function useCapabilities(filter: CapabilitiesFilter): Capabilities | null
   return data?.capabilities ?? null;
 }
 
-/** A project's permission rules, and the allow rules its repository brings along. */
+/** A project's permission rules with their use, and those that have ended. */
 export const rulesQuery = (projectId: ProjectId) =>
   queryOptions({
     queryKey: ['rules', projectId],
-    queryFn: ({ signal }) => client.command('get_rules', { projectId }, { signal }),
+    queryFn: ({ signal }) => client.command('list_rules', { projectId }, { signal }),
   });
 
 const DECISIONS_KEY = 'decisions';

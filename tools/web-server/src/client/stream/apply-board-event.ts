@@ -103,10 +103,7 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
       void cache.invalidateQueries({ queryKey: viewedQuery(event.data.stageId).queryKey });
       break;
     case 'rules-updated':
-      cache.setQueryData(
-        rulesQuery(event.data.projectId).queryKey,
-        (old) => old && { ...old, rules: event.data.rules },
-      );
+      void cache.invalidateQueries({ queryKey: rulesQuery(event.data.projectId).queryKey });
       break;
     case 'login-created':
       addNewLogin(cache, event.data);

@@ -52,7 +52,11 @@ function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) =>
   const cache = useQueryClient();
   return useMutation({
     mutationFn: (input: Input) => deliver(request, toAnswer(input)),
-    onSuccess: (reply, input) => answered(cache, request, { reply, outcome: toAnswer(input).outcome }),
+    onSuccess(reply, input) {
+      const answer = toAnswer(input);
+      answered(cache, request, { reply, outcome: answer.outcome });
+      if (answer.outcome === 'allowed' && reply !== null && 'decision' in reply) offerRule(request, answer);
+    },
     onError(error) {
       if (!isConflict(error)) return;
       tellConflict(cache, request, error);
@@ -74,6 +78,14 @@ function answered(cache: QueryClient, request: PendingRequest, { reply, outcome 
   }
   markOwn(requestKey(request));
   setHeld(cache, request, (me) => ({ by: me.name, outcome, until: reply.heldUntil }));
+}
+
+/** Says so when a person has allowed the same three times, unless a rule was just granted. Nothing is lost where that fails. */
+function offerRule(request: PendingRequest, { body }: Answer): void {
+  const isGranting = 'updatedPermissions' in body && body.updatedPermissions !== undefined;
+  if (request.kind !== 'approval' || request.suppressAlwaysAllow || request.leavesSandbox !== null || isGranting)
+    return;
+  void import('./notify-rule-offer.tsx').then(({ notifyRuleOffer }) => notifyRuleOffer(request)).catch(() => undefined);
 }
 
 function gone(cache: QueryClient, request: PendingRequest): void {

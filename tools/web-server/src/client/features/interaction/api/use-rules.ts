@@ -10,10 +10,6 @@ export function useRemoveRule(projectId: ProjectId) {
   return useCommand({
     run: ({ ruleId }: PermissionRule) => client.command('remove_rule', { ruleId }),
     failed: ({ rule }) => `${rule} still holds`,
-    done: ({ rule }) =>
-      cache.setQueryData(
-        rulesQuery(projectId).queryKey,
-        (old) => old && { ...old, rules: old.rules.filter(({ ruleId }) => ruleId !== rule.ruleId) },
-      ),
+    done: () => cache.invalidateQueries({ queryKey: rulesQuery(projectId).queryKey }),
   });
 }

@@ -1,4 +1,4 @@
-import { type PendingRequest, RuleScope } from '@callboard/contract';
+import { type PendingRequest, type RuleOffer, RuleScope } from '@callboard/contract';
 import { Anchor, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
@@ -6,10 +6,13 @@ import { Seen } from '../../../ui/seen.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder, useProject } from '../api/use-request.ts';
 import type { AlwaysAllowOffer } from '../model/always-allow-offers.ts';
+import { RULE_ENDS, ruleEnd } from '../model/rule-ends.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 import { type Approval, heldFor, type Verdict } from '../model/verdict.ts';
 import css from './content.module.css';
 import { DecisionButton, type Press } from './decision-place.tsx';
+import { RehearsalLines } from './rehearsal-lines.tsx';
+import { matchWords } from './rule-offer-panel.tsx';
 
 const SCOPES = [
   { value: 'stage', label: 'this stage' },
@@ -19,15 +22,20 @@ const SCOPES = [
 interface AlwaysAllowProps {
   request: PendingRequest;
   offers: readonly AlwaysAllowOffer[];
+  /** Exact rules for what was allowed again and again. */
+  habit: RuleOffer | null;
   approve: Approval;
   off: boolean;
   allowWith: Pick<Verdict, 'updatedInput'>;
 }
 
 /** Allows this call, and from now on every call that the chosen rule covers. */
-export function AlwaysAllow({ request, offers, approve, off, allowWith }: AlwaysAllowProps) {
+export function AlwaysAllow({ request, offers: suggested, approve, off, allowWith, ...props }: AlwaysAllowProps) {
+  const [habit] = useState(props.habit); // a choice that a person sees does not change under their hand
+  const offers = habit === null ? suggested : [exactOffer(habit), ...suggested];
   const [chosen, setChosen] = useState(0);
   const [scope, setScope] = useState<RuleScope>('stage');
+  const [end, setEnd] = useState('never');
   const project = useProject(request.stageId);
   const folder = useFolder(request.stageId);
   const openRules = useRulesDialog((state) => state.open);
@@ -35,11 +43,15 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
   const [{ reason }] = useDraft(request);
   const offer = offers[chosen] ?? offers[0];
   if (offer === undefined) return null;
-  const allow = (press: Press) =>
+  const place = scope === 'project' && project !== undefined ? { projectId: project.id } : { stageId: request.stageId };
+  const allow = (press: Press) => {
+    const until = ruleEnd(end, Date.now());
     approve.mutate({
       ...{ decision: 'allow', ...allowWith, updatedPermissions: [offer.suggestion], remember: scope },
+      ...(until !== undefined && { rememberUntil: until }),
       ...heldFor(press),
     });
+  };
   return (
     <div className={css.panel}>
       <fieldset className={css.offers} disabled={off}>
@@ -55,6 +67,8 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
           />
         ))}
       </fieldset>
+      {habit !== null && offer === offers[0] && <p className={css.hint}>{matchWords(habit.rules)}</p>}
+      {offer.kind === 'allow' && <RehearsalLines rules={offer.rules} scope={place} />}
       <div className={css.panelRow}>
         <NativeSelect
           label="For"
@@ -62,6 +76,13 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
           value={scope}
           disabled={off}
           onChange={(event) => setScope(RuleScope.parse(event.currentTarget.value))}
+        />
+        <NativeSelect
+          label="Ends after"
+          data={RULE_ENDS.map(({ value, label }) => ({ value, label }))}
+          value={end}
+          disabled={off}
+          onChange={(event) => setEnd(event.currentTarget.value)}
         />
         <DecisionButton variant="default" disabled={off || !canAnswer} act={allow}>
           Always allow
@@ -85,6 +106,16 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
   );
 }
 
+/** Exact rules in the shape of a suggestion of Claude Code. */
+function exactOffer({ rules, times }: RuleOffer): AlwaysAllowOffer {
+  const parts = rules.map((rule) => {
+    const [, toolName = rule, ruleContent] = /^([^()]+)\((.*)\)$/s.exec(rule) ?? [];
+    return { toolName, ...(ruleContent !== undefined && { ruleContent }) };
+  });
+  const suggestion = { type: 'addRules', behavior: 'allow', destination: 'session', rules: parts };
+  return { suggestion, kind: 'allow', rules: [...rules], times };
+}
+
 interface OfferProps {
   offer: AlwaysAllowOffer;
   folder: string | null;
@@ -98,6 +129,7 @@ function Offer({ offer, folder, isOnly, checked, choose }: OfferProps) {
   const content = (
     <span>
       {offer.kind === 'directory' && <span className={css.hint}>Work in {isOwn ? 'the stage’s own ' : ''}folder </span>}
+      {offer.times !== undefined && <span className={css.hint}>Allowed {offer.times} times: </span>}
       {offer.rules.map((rule) => (
         <code key={rule} className={css.rule}>
           <Seen text={rule} kind="command" />

@@ -11,6 +11,7 @@ import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { StakesLine } from '../../../ui/stakes-line.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder } from '../api/use-request.ts';
+import { useRuleOffer } from '../api/use-rule-offer.ts';
 import { alwaysAllowOffers, editsOffer } from '../model/always-allow-offers.ts';
 import { changedInput, editableText, editProblem } from '../model/edited-input.ts';
 import type { FormProps } from '../model/verdict.ts';
@@ -54,6 +55,7 @@ export function ApprovalBody({ request, approve }: FormProps) {
   const allowWith = updatedInput === undefined ? {} : { updatedInput };
   const offers = alwaysAllowOffers(request);
   const edits = editsOffer(request);
+  const habit = useRuleOffer(request);
   const granting = { approve, off: sent || isBroken || request.held !== undefined, allowWith };
   return (
     <>
@@ -89,9 +91,9 @@ export function ApprovalBody({ request, approve }: FormProps) {
               Allow edits …
             </Disclosure>
           )}
-          {offers.length > 0 && (
+          {(offers.length > 0 || habit !== null) && (
             <Disclosure isOpen={open === 'always'} onClick={() => toggle('always')}>
-              Always allow …
+              {habit === null ? 'Always allow …' : `Always allow (allowed ${habit.times} times) …`}
             </Disclosure>
           )}
           <Disclosure isOpen={open === 'steps'} onClick={() => toggle('steps')}>
@@ -99,7 +101,7 @@ export function ApprovalBody({ request, approve }: FormProps) {
           </Disclosure>
         </div>
         {open === 'edits' && edits !== null && <AllowEdits offer={edits} {...granting} />}
-        {open === 'always' && <AlwaysAllow request={request} offers={offers} {...granting} />}
+        {open === 'always' && <AlwaysAllow request={request} offers={offers} habit={habit} {...granting} />}
         {open === 'steps' && <LastSteps request={request} />}
       </div>
       <VerdictActions

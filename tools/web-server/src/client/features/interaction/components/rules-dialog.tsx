@@ -6,16 +6,19 @@ import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 
+const RuleOfferPanel = lazyComponent(async () => ({
+  default: (await import('./rule-offer-panel.tsx')).RuleOfferPanel,
+}));
 const ProjectRules = lazyComponent(() => import('./project-rules.tsx'));
 
 /** Shows the kept rules of a project, which a person can remove. Rendered once per page. */
 export function RulesDialog() {
-  const { projectId, close } = useRulesDialog();
+  const { projectId, offer, endOffer, close } = useRulesDialog();
   return (
     <Dialog opened={projectId !== null} close={close} title="Rules" size={640} closeOnClickOutside>
       {projectId !== null && (
         <ErrorBoundary name="The rules">
-          <ProjectChoice projectId={projectId} />
+          {offer === null ? <ProjectChoice projectId={projectId} /> : <RuleOfferPanel offer={offer} close={endOffer} />}
           <ProjectRules key={projectId} projectId={projectId} />
         </ErrorBoundary>
       )}

@@ -18,6 +18,8 @@ export interface AlwaysAllowOffer {
   kind: 'allow' | 'directory';
   /** Exactly what would be kept: rules, for example `Bash(npm run *)`, or folders. */
   rules: string[];
+  /** How often it was allowed, for a rule from habit. */
+  times?: number;
 }
 
 type Suggesting = Pick<PendingRequest, 'suggestions' | 'suppressAlwaysAllow'>;

@@ -16,6 +16,7 @@ import { phaseAtGate } from '../../../lib/phase-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CompleteActions, DoneActions } from './complete-actions.tsx';
 import { InterruptButton, InterruptPressed } from './interrupt-button.tsx';
+import { RetryDenial } from './retry-denial.tsx';
 import css from './stage-head.module.css';
 import { StageMenu } from './stage-menu.tsx';
 
@@ -70,6 +71,7 @@ function RestActions({ stage, continueHint, CheckSlot }: StageActionsProps) {
       {!isLoggedOutStage(stage) && stage.session?.limitWait == null && beforeStart(stage) === null && (
         <ContinueButton stage={stage} continueHint={continueHint} />
       )}
+      {canAcknowledgeDenial(stage) && <RetryDenial stage={stage} />}
       {canAcknowledgeDenial(stage) && <SeenButton stage={stage} />}
       <CompleteActions stage={stage} isQuiet={next !== null || !wentWell} />
       {next !== null && <AdvanceButton stage={stage} next={next} />}

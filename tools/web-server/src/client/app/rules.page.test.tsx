@@ -1,0 +1,157 @@
+import { ProjectId, type Rehearsal, type RuleOffer, StageId } from '@callboard/contract';
+import { sampleDecision, sampleProject } from '@callboard/contract/samples';
+import { act, screen, waitFor, within } from '@testing-library/react';
+import { expect, it, onTestFinished } from 'vitest';
+import { useRulesDialog } from '../features/interaction/model/rules-dialog.ts';
+import { openPage } from '../test/open-page.tsx';
+import { board, request, session, stage } from '../test/samples.ts';
+
+const AT = '2026-01-01T14:05:00.000Z';
+const projectId = ProjectId.parse(stage('STAGE-1').projectId);
+const stageId = StageId.parse('STAGE-1');
+const offer: RuleOffer = { projectId, stageId, rules: ['Bash(npm test)'], times: 3 };
+const denied = {
+  ...{ stageId: StageId.parse('STAGE-7'), requestId: request('STAGE-7', 'r0').requestId },
+  ...{ stageTitle: 'Earlier work', asked: 'Bash npm test' },
+  ...{ by: 'Bo', at: AT, reason: 'Not before the merge' },
+};
+const rehearsal: Rehearsal = {
+  ...{ waits: 74, answered: 61, waitedMs: 7_800_000, unsure: 4, wouldAllowDenied: [denied], denied: 1, since: null },
+};
+const rule = {
+  ...({
+    ruleId: 'rule-1',
+    scope: 'project',
+    projectId,
+    stageId: null,
+    kind: 'allow',
+    rule: 'Bash(npm run *)',
+  } as const),
+  ...{ by: 'Ada', createdAt: AT, expiresAt: null, endedAt: null, endedBy: null, uses: 14, lastUsedAt: AT },
+  usedFor: [{ asked: 'Bash npm run build', count: 14 }],
+};
+let opened = 0;
+
+function open(path: string, given: { offer: RuleOffer | null; summary?: Record<string, unknown> }) {
+  const asked = request('STAGE-1', `rule-${++opened}`, { input: { command: 'npm test' } }); // decided ones stay away from this tab
+  const own = { stage: stage('STAGE-1', { title: 'Login form' }), session: session('STAGE-1', given.summary) };
+  const seen = board({ stages: [own], pending: given.summary === undefined ? [asked] : [] });
+  const page = openPage(path, { ...seen, projects: [sampleProject({ id: projectId })] });
+  onTestFinished(() => act(() => useRulesDialog.getState().close()));
+  page.server.answer({
+    get_drafts: () => ({ drafts: [] }),
+    get_rule_offer: () => ({ offer: given.offer }),
+    rehearse_rule: () => rehearsal,
+    list_rules: () => ({ rules: [rule], ended: [{ ...rule, ruleId: 'rule-0', endedAt: AT, endedBy: 'Bo' }] }),
+  });
+  const sent = (command: string) =>
+    page.server.received.filter((one) => one.command === command).map((one) => one.input);
+  return { ...page, sent, asked };
+}
+
+/** A button decides half a second after it was drawn. */
+async function ready(button: HTMLElement): Promise<HTMLElement> {
+  await expect.poll(() => button.getAttribute('aria-disabled')).toBeNull();
+  return button;
+}
+
+const seesRehearsal = async (place: ReturnType<typeof within>) => {
+  await place.findByText(/Would have answered 61 of 74 waits \(2 h 10 min of waiting\)\. 4 more/);
+  place.getByText('Would have let through 1 that were denied');
+  place.getByText(/Not before the merge/);
+  expect(place.getByRole('link', { name: 'Earlier work' }).getAttribute('href')).toBe('/stages/STAGE-7');
+};
+
+it('offers the exact rule on a request that was allowed three times, rehearsed and with an end; only the press saves it', async () => {
+  const { user, server, sent } = open('/', { offer });
+  const form = within(await screen.findByRole('dialog', { name: 'Login form: Run this command?' }));
+  await user.click(await form.findByRole('button', { name: 'Always allow (allowed 3 times) …' }));
+  form.getByText('Bash(npm test)');
+  form.getByText(/^Matches exactly this command/);
+  await seesRehearsal(form);
+  expect(sent('rehearse_rule').at(-1)).toMatchObject({ rule: 'Bash(npm test)', scope: { stageId }, along: [] });
+  await user.selectOptions(form.getByLabelText('For'), 'the project');
+  await user.selectOptions(form.getByLabelText('Ends after'), '1 day');
+  await waitFor(() => expect(sent('rehearse_rule').at(-1)).toMatchObject({ scope: { projectId } }));
+  expect(sent('approve_tool')).toEqual([]);
+  server.answer({ approve_tool: () => new Promise(() => undefined) });
+  await user.click(await ready(form.getByRole('button', { name: 'Always allow' })));
+  await waitFor(() => expect(sent('approve_tool')).toHaveLength(1));
+  const [body] = sent('approve_tool') as { rememberUntil: string }[];
+  expect(body).toMatchObject({
+    decision: 'allow',
+    remember: 'project',
+    updatedPermissions: [{ type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'npm test' }] }],
+  });
+  expect(Date.parse(body?.rememberUntil ?? '') - Date.now()).toBeGreaterThan(86_000_000);
+});
+
+it('offers the rule right after the third same answer; it is saved, or put away, by a press', async () => {
+  const { user, server, sent, asked } = open('/', { offer });
+  server.answer({
+    approve_tool: () => ({ decision: sampleDecision({ stageId, requestId: asked.requestId, delivery: 'confirmed' }) }),
+    add_rule: () => ({ rule }),
+    dismiss_rule_offer: () => ({}),
+  });
+  const form = within(await screen.findByRole('dialog', { name: 'Login form: Run this command?' }));
+  await user.click(await ready(form.getByRole('button', { name: 'Allow' })));
+  await user.click(await screen.findByRole('button', { name: 'Make it a rule …' }));
+  const dialog = within(await screen.findByRole('dialog', { name: 'Rules' }));
+  await dialog.findByText('You allowed this 3 times');
+  await seesRehearsal(dialog);
+  expect(sent('add_rule')).toEqual([]);
+  await user.click(dialog.getByRole('button', { name: 'Save rule' }));
+  await waitFor(() => expect(sent('add_rule')).toHaveLength(1));
+  expect(sent('add_rule')[0]).toMatchObject({
+    rule: 'Bash(npm test)',
+    scope: { projectId },
+    expiresAt: expect.any(String),
+  });
+  await waitFor(() => expect(dialog.queryByText('You allowed this 3 times')).toBeNull());
+
+  // All rules with their use, and those that have ended, are in the same place.
+  dialog.getByText('Bash(npm run *)', { selector: 'li:not(details li) *' });
+  dialog.getAllByText(/^Used 14 times, last/);
+  dialog.getByText('Ended: 1');
+  dialog.getByText(/^removed by Bo/);
+  server.answer({ remove_rule: () => ({ rule }) });
+  await user.click(dialog.getByRole('button', { name: 'Remove Bash(npm run *)' }));
+  await waitFor(() => expect(sent('remove_rule')).toEqual([{ ruleId: 'rule-1' }]));
+});
+
+it('puts an offer away', async () => {
+  const { user, sent, server } = open('/', { offer });
+  server.answer({ dismiss_rule_offer: () => ({}) });
+  await screen.findByRole('dialog', { name: 'Login form: Run this command?' });
+  act(() => useRulesDialog.getState().review(offer));
+  const dialog = within(await screen.findByRole('dialog', { name: 'Rules' }));
+  await user.click(await dialog.findByRole('button', { name: 'Not now' }));
+  await waitFor(() => expect(sent('dismiss_rule_offer')).toEqual([{ projectId, rules: ['Bash(npm test)'] }]));
+  expect(sent('add_rule')).toEqual([]);
+});
+
+const denial = { source: 'mode', detail: 'dontAsk', asked: 'Bash npm test', at: AT, requestId: 'denied:t1' };
+const lastTurn = { outcome: 'succeeded', message: null, at: AT, code: null };
+
+it('allows what Claude Code denied and has it tried again, or says why that cannot be', async () => {
+  const { user, server, sent } = open('/stages/STAGE-1', {
+    offer: null,
+    summary: { state: 'idle', openDenial: denial, lastTurn },
+  });
+  const place = { stageId: 'STAGE-1', requestId: 'denied:t1' };
+  server.answer({
+    get_denial_retry: () => ({ retry: { rules: ['Bash(npm test)'], whyNot: null } }),
+    retry_denial: () => new Promise(() => undefined),
+  });
+  await user.click(await screen.findByRole('button', { name: 'Allow and try again' }));
+  await waitFor(() => expect(sent('retry_denial')).toEqual([place]));
+});
+
+it('says why a denied call cannot be allowed', async () => {
+  const { server } = open('/stages/STAGE-1', { offer: null, summary: { state: 'idle', openDenial: denial, lastTurn } });
+  server.answer({
+    get_denial_retry: () => ({ retry: { rules: [], whyNot: 'A deny rule wins over every allowance.' } }),
+  });
+  await screen.findByText('A deny rule wins over every allowance.');
+  expect(screen.queryByRole('button', { name: 'Allow and try again' })).toBeNull();
+});
