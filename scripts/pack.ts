@@ -59,6 +59,8 @@ try {
     cpSync(join(root, 'tools/cli', path), join(folder, 'tools/cli', path), { recursive: true });
   // A browser that does not take Brotli gets the file itself: the second copy is not worth half a megabyte.
   for (const file of globSync('tools/web-server/dist/client/**/*.gz', { cwd: folder })) rmSync(join(folder, file));
+  // Nothing reads them there, nor are the sources in the package. The bundles are not minified: a stack names our functions.
+  for (const file of globSync('tools/*/dist/**/*.js.map', { cwd: folder })) rmSync(join(folder, file));
   writeFileSync(join(folder, 'LICENSES.txt'), licences(packages));
 
   const target = resolve(values.to);
