@@ -1,7 +1,9 @@
 import { homedir, hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
+import type { SandboxSupport } from '@callboard/contract';
 import type { HandshakeLimits } from '@callboard/orchestrator/doctor';
 import type { Environment } from '@callboard/runtime/environment';
+import { ask } from './ask.ts';
 import { besidePackage } from './package-files.ts';
 import { listenForStop, type StopSignals } from './stop-signals.ts';
 import type { KeptServerTiming } from './supervisor/kept-server.ts';
@@ -50,6 +52,10 @@ export interface Edges {
   write(text: string): void;
   /** Returns a signal that aborts when nobody reads stdout any more: the program behind the pipe has ended, for example. */
   outputClosed(): AbortSignal;
+  /** Asks the person at the terminal; null if there is none. Rejects when the signal aborts. */
+  ask(question: string, signal: AbortSignal): Promise<string | null>;
+  /** Runs a command in Claude Code's sandbox, with the programs of this environment. */
+  inspectSandbox(env: Environment): Promise<SandboxSupport>;
   /** The programs that `start` supervises. */
   servers: ServerEntries;
   /** The supervisor's timing, if not the default. */
@@ -83,6 +89,11 @@ export function nodeEdges(process: NodeJS.Process): Edges {
       const closed = new AbortController();
       process.stdout.once('error', () => closed.abort());
       return closed.signal;
+    },
+    ask: (question, signal) => ask(process, question, signal),
+    inspectSandbox: async (env) => {
+      const { inspectSandbox } = await import('@callboard/orchestrator/doctor');
+      return inspectSandbox(env, process.geteuid?.() === 0);
     },
     servers: {
       orchestrator: besidePackage('orchestrator/dist/main.js'),

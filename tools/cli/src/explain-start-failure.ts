@@ -1,5 +1,5 @@
 import { shellQuote } from '@callboard/contract';
-import { authority, isCallboard } from './board-address.ts';
+import { authority, isCallboard, loopbackHost } from './board-address.ts';
 import { CliError, ServerStartError, UsageError } from './errors.ts';
 import { otherPorts } from './explain-running.ts';
 import type { StartOptions } from './start-options.ts';
@@ -22,6 +22,7 @@ export async function explainStartFailure(error: unknown, options: StartOptions)
     case 'database_damaged':
     case 'port_not_allowed':
     case 'bad_host':
+    case 'bad_certificate':
       return new CliError(error.reason);
     default:
       return new CliError(`${error.message}\ncallboard: \`npx callboard doctor\` looks for causes.`);
@@ -35,7 +36,7 @@ async function explainPortInUse(reason: string, options: StartOptions): Promise<
   if (port === 0 || !(await isCallboard(host, port))) return `${reason}\n  On other ports:  ${beside}`;
   return [
     `another Callboard, on another data directory, has port ${port}, so this one did not start.`,
-    `  To open it:  http://${authority(host, port)}`,
+    `  To open it:  http://${authority(loopbackHost(host), port)}`,
     '  To stop it:  press Ctrl-C in its terminal',
     `  To run this one beside it:  ${beside}`,
   ].join('\n');

@@ -13,6 +13,8 @@ it('has a default for everything', () => {
   expect(parse([])).toEqual({
     port: 3100,
     host: '127.0.0.1',
+    reach: { publicUrl: null, proxies: [], tls: null },
+    trustLogins: false,
     orchestratorPort: 3101,
     dataDir: '/home/ann/.callboard',
     repos: [],
@@ -80,6 +82,61 @@ it('reads variables', () => {
   });
 });
 
+it.each([
+  ['--host ::1 --public-url http://localhost:8100', {}, { publicUrl: 'http://localhost:8100', proxies: [], tls: null }],
+  [
+    '--host 0.0.0.0 --behind-proxy 127.0.0.1,10.0.0.0/8 --public-url HTTPS://Callboard.Example.com/',
+    {},
+    { publicUrl: 'https://callboard.example.com', proxies: ['127.0.0.1', '10.0.0.0/8'], tls: null },
+  ],
+  [
+    '--host box.lan',
+    { CALLBOARD_TLS_CERT: 'a.pem', CALLBOARD_TLS_KEY: '/b.key' },
+    { tls: { cert: '/here/a.pem', key: '/b.key' } },
+  ],
+  [
+    '',
+    { CALLBOARD_BEHIND_PROXY: '::1 fd00::/8', CALLBOARD_PUBLIC_URL: 'https://callboard.example.com:8443' },
+    { publicUrl: 'https://callboard.example.com:8443', proxies: ['::1', 'fd00::/8'] },
+  ],
+])('reads how people reach the board: %s %j', (args, env, reach) => {
+  expect(
+    parse(
+      args.split(' ').filter((arg) => arg !== ''),
+      env,
+    ).reach,
+  ).toMatchObject(reach);
+});
+
+const TLS = '--tls-cert a.pem --tls-key a.key';
+it.each([
+  [
+    '--host 0.0.0.0',
+    '--host: "0.0.0.0" can be reached from other machines, and logins would cross the network unencrypted. Give',
+  ],
+  ['--host example.org', '--host: "example.org" can be reached'],
+  ['--host 192.0.2.1 --public-url http://localhost:1', '--host: "192.0.2.1" can be reached'],
+  [`--host 0.0.0.0 ${TLS}`, '--host: "0.0.0.0" needs --public-url'],
+  [`--host :: ${TLS}`, '--host: "::" needs --public-url'],
+  ['--host -x', '--host: needs a value'],
+  ['--host a/b', '--host: "a/b" is not an address'],
+  ['--tls-cert a.pem', '--tls-cert: needs --tls-key'],
+  ['--tls-key a.key', '--tls-key: needs --tls-cert'],
+  ['--behind-proxy 127.0.0.1', '--behind-proxy: needs --public-url'],
+  ['--behind-proxy localhost --public-url https://a.example', '--behind-proxy: "localhost" is not a list of addresses'],
+  ['--behind-proxy 10.0.0.0/33 --public-url https://a.example', '--behind-proxy: "10.0.0.0/33" is not'],
+  ['--public-url https://a.example', '--public-url: is HTTPS: name the proxy'],
+  ['--public-url http://a.example --behind-proxy 127.0.0.1', '--public-url: must begin with https://'],
+  ['--public-url http://a.example', '--public-url: must begin with https://'],
+  [`--public-url http://localhost:1 ${TLS}`, '--public-url: must begin with https://'],
+  ['--public-url a.example', '--public-url: "a.example" is not the address of a site'],
+  ['--public-url https://a.example/board', '--public-url: "https://a.example/board" is not the address of a site'],
+  ['--public-url https://ann:pw@a.example', 'is not the address of a site'],
+  ['--public-url https://a.example?x', 'is not the address of a site'],
+])('refuses what would let nobody in, or everybody: %s', (args, message) => {
+  expect(() => parse(args.split(' '))).toThrow(message);
+});
+
 it('hashes a token, and reports that it was exposed', () => {
   const tokenSha256 = createHash('sha256').update('hush').digest('hex');
   expect(parse([], { CALLBOARD_TOKEN: 'hush' })).toMatchObject({ tokenSha256, isTokenExposed: true });
@@ -91,8 +148,6 @@ it.each([
   [[], { CALLBOARD_PORT: '3.5' }, 'CALLBOARD_PORT: "3.5" is not a port'],
   [['--orchestrator-port=-1'], {}, '--orchestrator-port: "-1" is not a port'],
   [['--port', '3101'], {}, '--orchestrator-port: is the port of the board'],
-  [['--host', '0.0.0.0'], {}, '--host: "0.0.0.0" can be reached from other machines, and Callboard does not speak TLS'],
-  [['--host', 'example.org'], {}, '--host: "example.org" can be reached'],
   [['--repo', 'nowhere'], {}, '--repo: "/here/nowhere" is not a readable folder'],
   [['--claude', '/'], {}, '--claude: "/" is not an executable program'],
   [['--max-parallel', '0'], {}, '--max-parallel: "0" is not a whole number above 0'],

@@ -1,18 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { Reach } from '@callboard/runtime/supervision';
 import { z } from 'zod';
 import { dataDir, dataDirFlag } from './command-line/data-dir.ts';
 import { type Flag, type Given, parseGiven } from './command-line/flags.ts';
-import {
-  count,
-  countOrNone,
-  folder,
-  loopbackHost,
-  type PathBase,
-  port,
-  program,
-  sha256,
-  userName,
-} from './command-line/values.ts';
+import { reachFits, reachFlags, reachOf, reachSchemas } from './command-line/reach.ts';
+import { count, countOrNone, folder, type PathBase, port, program, sha256, userName } from './command-line/values.ts';
 
 const value = (name: string, placeholder: string, variable: string | null, help: string): Flag => ({
   kind: 'value',
@@ -26,7 +18,12 @@ const value = (name: string, placeholder: string, variable: string | null, help:
 /** The options of `callboard start`. */
 export const startFlags: readonly Flag[] = [
   value('port', 'PORT', 'CALLBOARD_PORT', 'Port of the board; 0 for any free one (3100).'),
-  value('host', 'ADDRESS', 'CALLBOARD_HOST', 'Loopback address to listen on (127.0.0.1).'),
+  ...reachFlags,
+  {
+    kind: 'switch',
+    name: 'trust-logins',
+    help: 'With --host: agree that whoever logs in can run commands as you, where Claude cannot be isolated (ask).',
+  },
   value(
     'orchestrator-port',
     'PORT',
@@ -91,6 +88,9 @@ export const startFlags: readonly Flag[] = [
 export interface StartOptions {
   readonly port: number;
   readonly host: string;
+  readonly reach: Reach;
+  /** Whether the command line agrees that a login from elsewhere is a shell on this machine. */
+  readonly trustLogins: boolean;
   readonly orchestratorPort: number;
   /** Absolute, like all paths here. */
   readonly dataDir: string;
@@ -113,7 +113,8 @@ const schema = (base: PathBase) =>
   z
     .object({
       port: port.default(3100),
-      host: loopbackHost.default('127.0.0.1'),
+      ...reachSchemas(base),
+      'trust-logins': z.boolean().default(false),
       'orchestrator-port': port.default(3101),
       'data-dir': dataDir(base),
       repo: z.array(folder(base)).default([]),
@@ -139,7 +140,8 @@ const schema = (base: PathBase) =>
     .refine((given) => given.token === null || given['token-sha256'] === null, {
       path: ['token'],
       error: 'CALLBOARD_TOKEN_SHA256 is set too; set one of them',
-    });
+    })
+    .superRefine(reachFits);
 
 /** Validates the user's values. @throws UsageError with one line for each invalid value */
 export function parseStartOptions(given: Given, base: PathBase): StartOptions {
@@ -147,6 +149,8 @@ export function parseStartOptions(given: Given, base: PathBase): StartOptions {
   return {
     port: options.port,
     host: options.host,
+    reach: reachOf(options),
+    trustLogins: options['trust-logins'],
     orchestratorPort: options['orchestrator-port'],
     dataDir: options['data-dir'],
     repos: options.repo,

@@ -15,8 +15,14 @@ export const loginCommands = {
   remove_login: { input: z.object({ loginId: z.string() }), reply: z.object({ login: Login }) },
   /** Makes a token that reads `GET /metrics` and can do nothing else. It is shown this once, listed among the logins, and revoked there. */
   create_metrics_token: { input: nothing, reply: z.object({ token: z.string() }) },
-  /** Makes a one-time code that lets one more browser in. Only a page may, no API token (`page_only`). */
-  create_login_code: { input: nothing, reply: z.object({ code: z.string(), expiresAt: z.iso.datetime() }) },
+  /**
+   * Makes a one-time code that lets one more browser in. Only a page may, no API token (`page_only`). `publicUrl`: the origin
+   * for the link; null for that of the page.
+   */
+  create_login_code: {
+    input: nothing,
+    reply: z.object({ code: z.string(), expiresAt: z.iso.datetime(), publicUrl: z.url().nullable() }),
+  },
   /**
    * Exchanges a one-time login code for a login of the browser that holds `key`, valid only under `origin`. Refuses a used
    * or unknown code with `bad_login_link`. `secret` goes into the cookie; only its hash is stored.

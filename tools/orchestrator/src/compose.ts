@@ -227,9 +227,9 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   const { confirmationMs, graces } = limits;
   const projects = createProjects({ store, worktrees, home: homeOf(env), dataDir: config.dataDir });
   for (const path of config.repos) await projects.register({ path });
-  const { tokenSha256 } = config;
+  const { tokenSha256, publicUrl } = config;
   const logins = await createLogins({
-    ...{ store, edges, ownerName: ownerName(), tokenSha256 },
+    ...{ store, edges, ownerName: ownerName(), tokenSha256, publicUrl },
     ...(onCodeUsed && { onCodeUsed }),
   });
   await trust.refreshAll();

@@ -7,6 +7,17 @@ import { z } from 'zod';
 
 const Port = z.int().min(0).max(65_535);
 
+/** How people reach the board from other machines. */
+export const Reach = z.object({
+  /** The origin that people open; null if that is the address it listens on. */
+  publicUrl: z.url().nullable(),
+  /** Addresses and networks of the proxies that may say for whom they ask. */
+  proxies: z.array(z.string()),
+  /** Absolute paths of a certificate and its key, if the web server itself speaks HTTPS. */
+  tls: z.object({ cert: z.string(), key: z.string() }).nullable(),
+});
+export type Reach = z.infer<typeof Reach>;
+
 export const OrchestratorConfig = z.object({
   /** Absolute. */
   dataDir: z.string(),
@@ -30,12 +41,15 @@ export const OrchestratorConfig = z.object({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .nullable(),
+  /** The origin that people open, for links to the board; null if that is the address it listens on. */
+  publicUrl: z.url().nullable(),
 });
 export type OrchestratorConfig = z.infer<typeof OrchestratorConfig>;
 
 export const WebServerConfig = z.object({
   host: z.string(),
   port: Port,
+  reach: Reach,
   /** `url` is null while unknown; `orchestrator-at` sends it later. */
   orchestrator: z.object({ url: z.url().nullable(), secret: z.string() }),
 });

@@ -61,13 +61,15 @@ export async function startHarness(options: HarnessOptions = {}) {
   life.onStop('client', client.close);
   const hub = createEventHub({ client, log, heartbeatMs, maxUnreadBytes });
   life.onStop('hub', hub.close);
-  const app: FastifyInstance = await buildApp({
+  const { app }: { app: FastifyInstance } = await buildApp({
     client,
     hub,
     log,
+    certificate: null,
     ...(now === undefined ? {} : { now }),
     settings: {
       host: '127.0.0.1',
+      reach: { publicUrl: null, proxies: [], tls: null },
       port: 80, // inject sends this in its Host header
       version: '0.1.0',
       clientDir: join(emptyDir, 'not-built'),

@@ -1,5 +1,4 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import { BlockList, isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 
@@ -9,7 +8,8 @@ export interface PathBase {
   readonly home: string;
 }
 
-const complain = (reason: string) => ({
+/** Returns the error of a schema: the value that was given, and what is wrong with it. */
+export const complain = (reason: string) => ({
   error: (issue: { input: unknown }) => `${JSON.stringify(issue.input)} ${reason}`,
 });
 
@@ -34,17 +34,6 @@ export const countOrNone = z
   .refine((text) => /^\d{1,6}$/.test(text), complain('is not a whole number'))
   .transform(Number);
 
-/** An address that only this machine can reach. */
-export const loopbackHost = z
-  .string()
-  .refine(
-    isLoopback,
-    complain(
-      'can be reached from other machines, and Callboard does not speak TLS yet: logins would cross the network unencrypted. ' +
-        'Use 127.0.0.1, and reach it from elsewhere through an SSH tunnel',
-    ),
-  );
-
 /** The name of an account of this machine. */
 export const userName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*\$?$/, complain('is not a user name'));
 
@@ -66,15 +55,6 @@ export const folder = (base: PathBase) => path(base).refine(isFolder, complain('
 
 /** The absolute path of a program. */
 export const program = (base: PathBase) => path(base).refine(isProgram, complain('is not an executable program'));
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-function isLoopback(host: string): boolean {
-  const family = isIP(host);
-  return family === 0 ? host === 'localhost' : loopback.check(host, family === 4 ? 'ipv4' : 'ipv6');
-}
 
 function isFolder(name: string): boolean {
   try {

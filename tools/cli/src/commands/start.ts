@@ -15,6 +15,7 @@ import { parseStartOptions, type StartOptions, startFlags } from '../start-optio
 import { serveControl } from '../supervisor/control-socket.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
 import { AlreadyHeld, acquireSupervisorLock, type SupervisorLock } from '../supervisor/supervisor-lock.ts';
+import { requireTrustInLogins } from '../trust-logins.ts';
 import type { Command } from './command.ts';
 
 /** `callboard start`: runs Callboard until it is stopped. */
@@ -30,7 +31,11 @@ export const start: Command = {
     try {
       const lock = await acquire(options, edges);
       try {
+        await requireTrustInLogins(options, edges, signals.stop);
         return await supervise(options, lock, edges, signals);
+      } catch (error) {
+        if (error !== signals.stop.reason) throw error;
+        return 0; // Ctrl-C before anything was started
       } finally {
         await lock.release();
       }

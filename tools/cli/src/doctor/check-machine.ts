@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { askLogin, type InstalledClaude, inspectSandbox } from '@callboard/orchestrator/doctor';
+import { askLogin, type InstalledClaude } from '@callboard/orchestrator/doctor';
 import { userEnvironment } from '@callboard/runtime/environment';
 import { findLockHolder } from '@callboard/runtime/process-lock';
+import { loopbackHost } from '../board-address.ts';
 import type { Edges } from '../edges.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 import { checkClaude } from './claude-check.ts';
@@ -9,6 +10,7 @@ import { checkDataDir } from './data-dir-check.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { checkLogin } from './login-check.ts';
 import { checkPort } from './port-check.ts';
+import { checkReach } from './reach-check.ts';
 import { checkRepository } from './repo-check.ts';
 import { type Finding, type MachineCheck, ok, runCheck } from './report.ts';
 import { checkAgentUser, checkGit, checkMemory, checkNode, checkSandbox } from './simple-checks.ts';
@@ -40,16 +42,15 @@ export async function checkMachine(
   const program = (claude as UsableClaude | null)?.path;
   const askClaude = async () => (program === undefined ? null : askLogin(program, edges.env));
   await check('login', 'Login', () => checkLogin({ env, home: edges.home, askClaude }));
-  await check('sandbox', 'Sandbox', async () => checkSandbox(await inspectSandbox(edges.env, isRoot())));
+  await check('sandbox', 'Sandbox', async () => checkSandbox(await edges.inspectSandbox(edges.env)));
   await checkPorts(options, check);
+  await check('reach', 'Other machines', () => checkReach(options, edges.now()));
   for (const result of await checkDataDir(options.dataDir)) tell(result);
   await check('memory', 'Memory', () => checkMemory(edges.availableMemory()));
   await check('agent-user', 'Claude’s account', () => checkAgentUser(options.agentUser));
   for (const repo of options.repos) await check('repo', 'Repository', () => checkRepository(repo, env));
   return claude;
 }
-
-const isRoot = (): boolean => process.geteuid?.() === 0;
 
 type Check = (id: string, name: string, finding: () => Finding | Promise<Finding>) => Promise<void>;
 
@@ -65,6 +66,11 @@ async function checkPorts({ dataDir, host, port, orchestratorPort }: DoctorOptio
   const has = (holder: typeof running, number: number) => (holder?.port === number ? holder : null);
   await check('port', 'Port of the board', () => checkPort({ host, port, flag: '--port', own: has(supervisor, port) }));
   await check('orchestrator-port', 'Port between the servers', () =>
-    checkPort({ host, port: orchestratorPort, flag: '--orchestrator-port', own: has(orchestrator, orchestratorPort) }),
+    checkPort({
+      host: loopbackHost(host),
+      port: orchestratorPort,
+      flag: '--orchestrator-port',
+      own: has(orchestrator, orchestratorPort),
+    }),
   );
 }

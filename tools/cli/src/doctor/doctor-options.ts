@@ -1,11 +1,16 @@
+import type { Reach } from '@callboard/runtime/supervision';
 import { z } from 'zod';
 import { dataDir } from '../command-line/data-dir.ts';
 import { type Flag, type Given, parseGiven } from '../command-line/flags.ts';
-import { loopbackHost, type PathBase, path, port, userName } from '../command-line/values.ts';
+import { reachFits, reachFlags, reachOf, reachSchemas } from '../command-line/reach.ts';
+import { type PathBase, path, port, userName } from '../command-line/values.ts';
 import { startFlags } from '../start-options.ts';
 
 /** The options that `doctor` shares with `start`, with the same meaning. */
-const SHARED = new Set(['port', 'host', 'orchestrator-port', 'data-dir', 'repo', 'claude', 'agent-user']);
+const SHARED = new Set([
+  ...['port', 'orchestrator-port', 'data-dir', 'repo', 'claude', 'agent-user'],
+  ...reachFlags.map(({ name }) => name),
+]);
 
 /** The options of `callboard doctor`. */
 export const doctorFlags: readonly Flag[] = [
@@ -17,6 +22,7 @@ export const doctorFlags: readonly Flag[] = [
 export interface DoctorOptions {
   readonly port: number;
   readonly host: string;
+  readonly reach: Reach;
   readonly orchestratorPort: number;
   /** Absolute, like all paths here. */
   readonly dataDir: string;
@@ -30,17 +36,19 @@ export interface DoctorOptions {
 
 /** Paths need not exist: a missing one becomes a finding. */
 const schema = (base: PathBase) =>
-  z.object({
-    port: port.default(3100),
-    host: loopbackHost.default('127.0.0.1'),
-    'orchestrator-port': port.default(3101),
-    'data-dir': dataDir(base),
-    repo: z.array(path(base)).default([]),
-    claude: path(base).nullable().default(null),
-    'agent-user': userName.nullable().default(null),
-    handshake: z.boolean().default(true),
-    json: z.boolean().default(false),
-  });
+  z
+    .object({
+      port: port.default(3100),
+      ...reachSchemas(base),
+      'orchestrator-port': port.default(3101),
+      'data-dir': dataDir(base),
+      repo: z.array(path(base)).default([]),
+      claude: path(base).nullable().default(null),
+      'agent-user': userName.nullable().default(null),
+      handshake: z.boolean().default(true),
+      json: z.boolean().default(false),
+    })
+    .superRefine(reachFits);
 
 /** Validates the user's values. @throws UsageError with one line for each invalid value */
 export function parseDoctorOptions(given: Given, base: PathBase): DoctorOptions {
@@ -48,6 +56,7 @@ export function parseDoctorOptions(given: Given, base: PathBase): DoctorOptions 
   return {
     port: options.port,
     host: options.host,
+    reach: reachOf(options),
     orchestratorPort: options['orchestrator-port'],
     dataDir: options['data-dir'],
     repos: options.repo,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Environment } from '@callboard/runtime/environment';
 import type { OrchestratorConfig, ToServer, WebServerConfig } from '@callboard/runtime/supervision';
-import { authority } from '../board-address.ts';
+import { authority, boardOrigin, loopbackHost } from '../board-address.ts';
 import { CliError } from '../errors.ts';
 import type { StartOptions } from '../start-options.ts';
 import { type KeptServer, type KeptServerTiming, keepServer } from './kept-server.ts';
@@ -87,10 +87,11 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     const configOn = (port: number): WebServerConfig => ({
       host: options.host,
       port,
+      reach: options.reach,
       orchestrator: { url: null, secret },
     });
     const later = orchestratorPort.then((port): ToServer => {
-      return { type: 'orchestrator-at', url: `ws://${authority(options.host, port)}` };
+      return { type: 'orchestrator-at', url: `ws://${authority(loopbackHost(options.host), port)}` };
     });
     return keepServer({ ...common, name: 'web server', entry: servers.webServer, port: options.port, configOn, later });
   };
@@ -114,7 +115,10 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       webServer.ready(signal),
       createLogin(orchestrator, { terminal, loginMs }, signal),
     ]);
-    return { address: `http://${authority(options.host, port)}`, token };
+    // A terminal of this machine needs no proxy.
+    const local = `http://${authority(loopbackHost(options.host), port)}`;
+    const origin = boardOrigin(options, port);
+    return { address: terminal === null || options.reach.tls !== null ? origin : local, token };
   }
 
   async function createLink(signal: AbortSignal): Promise<string> {
@@ -169,7 +173,7 @@ async function createLogin(
 
 const orchestratorConfig = (options: StartOptions, secret: string, port: number): OrchestratorConfig => ({
   dataDir: options.dataDir,
-  host: options.host,
+  host: loopbackHost(options.host),
   port,
   secret,
   claudePath: options.claudePath,
@@ -179,4 +183,5 @@ const orchestratorConfig = (options: StartOptions, secret: string, port: number)
   agentUser: options.agentUser,
   repos: [...options.repos],
   tokenSha256: options.tokenSha256,
+  publicUrl: options.reach.publicUrl,
 });

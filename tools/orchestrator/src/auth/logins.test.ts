@@ -12,7 +12,13 @@ const refused = expect.objectContaining({ code: 'not_logged_in' });
 async function setUp() {
   const { store, edges, events, file } = await openTestStore();
   const used: string[] = [];
-  const parts = { store, edges, ownerName: 'Ada', tokenSha256: sha256('a token') };
+  const parts = {
+    store,
+    edges,
+    ownerName: 'Ada',
+    tokenSha256: sha256('a token'),
+    publicUrl: 'https://callboard.example.com',
+  };
   const logins = await createLogins({ ...parts, onCodeUsed: (hash) => used.push(hash) });
   const logIn = async () => logins.redeem({ code: await logins.createCode(), ...newBrowser() });
   return { store, edges, parts, logins, logIn, used, events, file };
@@ -152,7 +158,8 @@ it('forgets an expired login when the store does, so that a clock set back does 
 
 it('invites one more browser of the same person, once, for an hour', async () => {
   const { logins, edges } = await setUp();
-  const { code, expiresAt } = await logins.invite('Grace');
+  const { code, expiresAt, publicUrl } = await logins.invite('Grace');
+  expect(publicUrl).toBe('https://callboard.example.com');
   const validMs = Date.parse(expiresAt) - edges.now().getTime();
   expect(Math.round(validMs / 60_000)).toBe(60);
   expect((await logins.redeem({ code, ...newBrowser() })).login.name).toBe('Grace');

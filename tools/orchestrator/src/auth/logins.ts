@@ -13,6 +13,8 @@ export interface LoginsParts {
   ownerName: string;
   /** SHA-256, in hex, of an API token that never expires. */
   tokenSha256: string | null;
+  /** The origin that people open, for login links; null if it is not known. */
+  publicUrl: string | null;
   /** Called after somebody has logged in with a code, with the code's SHA-256 in hex. */
   onCodeUsed?: (codeSha256: string) => void;
 }
@@ -30,7 +32,7 @@ export interface Logins {
   /** Creates a one-time code for a login link. */
   createCode(): Promise<string>;
   /** Creates a one-time code for one more browser of this person, valid for an hour. */
-  invite(name: string): Promise<{ code: string; expiresAt: string }>;
+  invite(name: string): Promise<CommandReply<'create_login_code'>>;
   /** Logs a terminal of the person at this machine in. Returns its token, which is not stored. @param name in words: "Terminal on desk" */
   createTerminal(name: string): Promise<string>;
   /** Makes a token that reads the metrics and can do nothing else. Returns it; it is not stored. @param by who asked for it */
@@ -173,7 +175,7 @@ async function addToken(
 }
 
 export async function createLogins(parts: LoginsParts): Promise<Logins> {
-  const { store, edges, ownerName, tokenSha256, onCodeUsed } = parts;
+  const { store, edges, ownerName, tokenSha256, publicUrl, onCodeUsed } = parts;
   /**
    * The browsers and terminals that are logged in, by the hash of their secret. Mirrors the store, which nobody else writes to:
    * updated right after each commit that changes logins.
@@ -227,7 +229,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
       if (found?.kind !== 'metrics' || found.expiresAt <= now()) throw new Rejection('not_logged_in', NO_METRICS_TOKEN);
     },
     createCode: async () => (await issueCode(ownerName, CODE_MS)).code,
-    invite: (name) => issueCode(name, INVITATION_MS),
+    invite: async (name) => ({ ...(await issueCode(name, INVITATION_MS)), publicUrl }),
     async redeem({ code, key, origin, browser }) {
       requirePageKey(key);
       const codeHash = hash(code);

@@ -23,7 +23,7 @@ async function setUp() {
   const stageId = await addStage();
   const files = createDraftFiles({ store });
   const trash = createTrash({ store, edges, log: silent, worktrees: NO_REPOSITORY, dataDir: await temporaryFolder() });
-  const logins = await createLogins({ store, edges, ownerName: 'Ada', tokenSha256: null });
+  const logins = await createLogins({ store, edges, ownerName: 'Ada', tokenSha256: null, publicUrl: null });
   const addFile = (name: string) =>
     files.add(stageId, randomUUID(), {
       name,

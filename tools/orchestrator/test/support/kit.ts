@@ -107,6 +107,7 @@ async function prepare(given: KitOptions) {
     attentionAfterMinutes: given.attentionAfterMinutes ?? 10,
     repos: [repo],
     tokenSha256: null,
+    publicUrl: null,
   };
   if (config.claudePath === REAL_CLAUDE) await knowClaude(config.dataDir);
   return { folder, repo, model, env, config, dataDir: config.dataDir };

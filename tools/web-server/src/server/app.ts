@@ -1,4 +1,6 @@
+import type { CertificatePair } from '@callboard/runtime/certificate';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
+import type { Reach } from '@callboard/runtime/supervision';
 import fastifyCookie from '@fastify/cookie';
 import swagger from '@fastify/swagger';
 import Fastify, { errorCodes, type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -15,16 +17,19 @@ import { limitHalfOpen } from './half-open.ts';
 import { answerUnreadable, sendProblem } from './http-error.ts';
 import { openApi } from './openapi/document.ts';
 import type { OrchestratorClient } from './orchestrator/client.ts';
+import { type HttpsLimits, type HttpsServers, httpsServers } from './reach/https-server.ts';
+import { createVisits } from './reach/visits.ts';
 import { apiRoutes } from './routes/api.ts';
 import { healthRoutes } from './routes/health.ts';
 import { metricsRoute } from './routes/metrics.ts';
-import { securityHeaders } from './security-headers.ts';
+import { maySayHttpsOnly, securityHeaders } from './security-headers.ts';
 import { serveClient } from './static.ts';
 
 export interface AppSettings {
   /** The address to bind to, and the port; another port may be taken instead. */
   host: string;
   port: number;
+  reach: Reach;
   version: string;
   /** The folder of the built client. */
   clientDir: string;
@@ -42,7 +47,15 @@ export interface AppParts {
   hub: EventHub;
   log: FastifyBaseLogger;
   settings: AppSettings;
+  /** Speaks HTTPS with it; null for plain HTTP. */
+  certificate: CertificatePair | null;
   now?: () => number;
+}
+
+export interface App {
+  app: FastifyInstance;
+  /** New connections get this certificate. */
+  setCertificate: HttpsServers['setCertificate'];
 }
 
 const BODY_LIMIT = 1024 * 1024;
@@ -51,66 +64,72 @@ const REQUEST_TIMEOUT_MS = 120_000;
 const MAX_PARAM_LENGTH = 300;
 
 /** Builds the HTTP server; it does not listen yet. Closing it ends the event streams first. */
-export async function buildApp({
-  client,
-  hub,
-  log,
-  settings,
-  now = () => performance.now(),
-}: AppParts): Promise<FastifyInstance> {
-  const app = Fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }), // URLs contain login codes
-    childLoggerFactory: (logger) => logger, // requests are not logged, so none needs a child logger
-    bodyLimit: BODY_LIMIT,
+export async function buildApp(parts: AppParts): Promise<App> {
+  const { client, hub, log, settings, certificate, now = () => performance.now() } = parts;
+  const limits: HttpsLimits = {
+    headersTimeout: settings.headersTimeoutMs,
+    connectionsCheckingInterval: settings.headersTimeoutMs / 2,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: settings.headersTimeoutMs, connectionsCheckingInterval: settings.headersTimeoutMs / 2 },
-    exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    clientErrorHandler: answerUnreadable,
-    frameworkErrors: (error, request, reply) => sendProblem(error, request.log, reply),
-  });
+  };
+  const https = certificate === null ? null : httpsServers(certificate, limits);
+  const app = createServer(log, limits, https);
   limitHalfOpen(app.server, settings.maxHalfOpen);
-  app.setValidatorCompiler(validatorCompiler);
-  // The orchestrator's replies were checked with their schemas on arrival; the compiler checks the rest.
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  app.setErrorHandler((error, request, reply) => sendProblem(error, request.log, reply));
-  acceptJsonAlone(app);
 
-  const { host, version, requestsPerSecond, streamsPerLogin } = settings;
+  const { host, version, requestsPerSecond, streamsPerLogin, reach } = settings;
   let listening: number | null = null;
   const port = () => {
     listening ??= listeningPort(app);
     return listening ?? settings.port;
   };
-  const cookie = sessionCookie(port);
+  const visits = createVisits({ host, port, reach });
   const tokens = createPageTokens(now);
   const guesses = createGuessLimit(requestsPerSecond, now);
-  const authenticator = createAuthenticator({
-    client,
-    cookie,
-    tokens,
-    guesses,
-  });
-  const checkOrigin = createOriginCheck({ host, port });
+  const authenticator = createAuthenticator({ client, visits, tokens, guesses });
+  const checkOrigin = createOriginCheck(visits);
 
-  const headers = securityHeaders();
+  const headers = securityHeaders(maySayHttpsOnly(reach));
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers);
     checkOrigin(request);
     if (!sendKillSwitch(request, reply)) done();
   });
   await app.register(fastifyCookie);
-  await app.register(swagger, openApi({ version, cookieName: cookie.name }));
+  const ownOrigin = () => reach.publicUrl ?? `${https === null ? 'http' : 'https'}://localhost:${port()}`;
+  const cookieName = () => sessionCookie({ origin: ownOrigin(), isSecure: ownOrigin().startsWith('https:') }).name;
+  await app.register(swagger, openApi({ version, cookieName }));
 
-  await app.register(loginRoutes, { client, cookie, tokens });
+  const attempts = createRequestLimit(requestsPerSecond, now);
+  await app.register(loginRoutes, { client, visits, tokens, attempts });
   const delays = watchLoopDelay();
   app.addHook('onClose', async () => delays.stop());
   await app.register(healthRoutes, { client, authenticator, version, loopDelay: delays.read });
-  await app.register(metricsRoute, { client, hub, guesses, loopDelay: delays.read });
+  await app.register(metricsRoute, { client, hub, guesses, visits, loopDelay: delays.read });
   const limit = createRequestLimit(requestsPerSecond, now);
-  await app.register(apiRoutes, { client, hub, authenticator, cookie, limit, streamsPerLogin });
+  await app.register(apiRoutes, { client, hub, authenticator, visits, limit, streamsPerLogin });
   await serveClient(app, settings.clientDir);
+  return { app, setCertificate: (pair) => https?.setCertificate(pair) };
+}
+
+function createServer(log: FastifyBaseLogger, limits: HttpsLimits, https: HttpsServers | null): FastifyInstance {
+  const { headersTimeout, connectionsCheckingInterval, requestTimeout } = limits;
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }), // URLs contain login codes
+    childLoggerFactory: (logger) => logger, // requests are not logged, so none needs a child logger
+    bodyLimit: BODY_LIMIT,
+    requestTimeout,
+    http: { headersTimeout, connectionsCheckingInterval },
+    ...(https && { serverFactory: https.create }),
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    clientErrorHandler: answerUnreadable,
+    frameworkErrors: (error, request, reply) => sendProblem(error, request.log, reply),
+  });
+  app.setValidatorCompiler(validatorCompiler);
+  // The orchestrator's replies were checked with their schemas on arrival; the compiler checks the rest.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.setErrorHandler((error, request, reply) => sendProblem(error, request.log, reply));
+  acceptJsonAlone(app);
   return app;
 }
 

@@ -11,27 +11,34 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
  * connections, or keep others out.
  */
 export function limitHalfOpen(server: Server, max: number): void {
-  /** In the order in which they began to wait. */
-  const waiting = new Set<Socket>();
+  /** In the order in which they began to wait. By remote end, since HTTPS has two sockets for a connection. */
+  const waiting = new Map<string, Socket>();
+  const ends = new WeakMap<Socket, string>();
+  const endOf = (socket: Socket): string => ends.get(socket) ?? '';
 
   function wait(socket: Socket): void {
     if (socket.destroyed) return;
-    waiting.delete(socket);
-    waiting.add(socket);
+    waiting.delete(endOf(socket));
+    waiting.set(endOf(socket), socket);
     const [oldest] = waiting;
     if (waiting.size <= max || oldest === undefined) return;
-    waiting.delete(oldest);
-    oldest.destroy();
+    waiting.delete(oldest[0]);
+    oldest[1].destroy();
   }
 
-  server.on('connection', (socket) => {
-    socket.once('close', () => waiting.delete(socket));
+  function begin(socket: Socket): void {
+    const end = `${socket.remoteAddress} ${socket.remotePort}`;
+    ends.set(socket, end);
+    socket.once('close', () => waiting.get(end) === socket && waiting.delete(end));
     wait(socket);
-  });
+  }
+
+  server.on('connection', begin);
+  server.on('secureConnection', begin); // after the handshake
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    if (hasBody(request)) request.once('end', () => response.writableFinished || waiting.delete(socket));
-    else waiting.delete(socket);
+    if (hasBody(request)) request.once('end', () => response.writableFinished || waiting.delete(endOf(socket)));
+    else waiting.delete(endOf(socket));
     response.once('close', () => wait(socket));
   });
 }

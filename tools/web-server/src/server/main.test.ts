@@ -8,6 +8,8 @@ import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
 import { createFakeOrchestrator, SECRET } from '../../test/fake-orchestrator.ts';
 import { openStream } from '../../test/sse-client.ts';
 
+const LOOPBACK = { publicUrl: null, proxies: [], tls: null };
+
 const cleanUp: (() => unknown)[] = [];
 afterEach(async () => {
   for (const step of cleanUp.splice(0).toReversed()) await step();
@@ -42,7 +44,7 @@ async function startOrchestrator() {
   cleanUp.push(orchestrator.kill);
   return {
     orchestrator,
-    config: { host: '127.0.0.1', port: 0, orchestrator: { url: orchestrator.url(), secret: SECRET } },
+    config: { host: '127.0.0.1', port: 0, reach: LOOPBACK, orchestrator: { url: orchestrator.url(), secret: SECRET } },
   };
 }
 
@@ -72,6 +74,7 @@ it('is ready before the orchestrator is', async () => {
   const ready = await configure({
     host: '127.0.0.1',
     port: 0,
+    reach: LOOPBACK,
     orchestrator: { url: 'ws://127.0.0.1:9', secret: SECRET },
   });
   if (ready.type !== 'ready') throw new Error(JSON.stringify(ready));
@@ -125,7 +128,12 @@ it('listens while the orchestrator is still starting, and is ready once it was t
   const port = await freePort();
   const { child, configure } = startMain();
   let isReady = false;
-  const ready = configure({ host: '127.0.0.1', port, orchestrator: { url: null, secret: SECRET } }).then((answer) => {
+  const ready = configure({
+    host: '127.0.0.1',
+    port,
+    reach: LOOPBACK,
+    orchestrator: { url: null, secret: SECRET },
+  }).then((answer) => {
     isReady = true;
     return answer;
   });
@@ -140,7 +148,9 @@ it('listens while the orchestrator is still starting, and is ready once it was t
 it('ends when it is told to before it knows where the orchestrator is', async () => {
   const { child, configure, exited } = startMain();
   const port = await freePort();
-  void configure({ host: '127.0.0.1', port, orchestrator: { url: null, secret: SECRET } }).catch(() => undefined);
+  void configure({ host: '127.0.0.1', port, reach: LOOPBACK, orchestrator: { url: null, secret: SECRET } }).catch(
+    () => undefined,
+  );
   const health = async () => (await fetch(`http://127.0.0.1:${port}/api/health`).catch(() => null))?.status;
   await expect.poll(health, { interval: 10 }).toBe(503);
   child.kill('SIGTERM');

@@ -1,5 +1,6 @@
 /** The entry point of the web server's process. */
 
+import { CertificateError } from '@callboard/runtime/certificate';
 import { logLevel } from '@callboard/runtime/environment';
 import { systemCode } from '@callboard/runtime/errors';
 import { runSupervised } from '@callboard/runtime/supervised-server';
@@ -14,7 +15,7 @@ const ORCHESTRATOR_MS = 10_000;
 const log = createLog({ level: logLevel(process.env) }, pino.destination({ fd: 2, sync: true }));
 const orchestratorAt = Promise.withResolvers<string>();
 
-runSupervised({
+const tell = runSupervised({
   name: 'web server',
   Config: WebServerConfig,
   start,
@@ -25,9 +26,13 @@ runSupervised({
   log,
 });
 
-async function start({ host, port, orchestrator: { url, secret } }: WebServerConfig) {
+async function start({ host, port, reach, orchestrator: { url, secret } }: WebServerConfig) {
   if (url !== null) orchestratorAt.resolve(url);
-  const server = await startWebServer({ host, port, orchestrator: { url: orchestratorAt.promise, secret } }, log);
+  const server = await startWebServer(
+    { host, port, reach, orchestrator: { url: orchestratorAt.promise, secret } },
+    log,
+    { onNotice: (text) => void tell({ type: 'notice', text }) },
+  );
   const whenReady = async () => {
     await orchestratorAt.promise;
     // Whoever hears `ready` may send commands at once. If the orchestrator takes longer than this, their requests wait for it.
@@ -37,6 +42,7 @@ async function start({ host, port, orchestrator: { url, secret } }: WebServerCon
 }
 
 function explainListenFailure(error: unknown, { host, port }: WebServerConfig): StartFailure | null {
+  if (error instanceof CertificateError) return fatal('bad_certificate', error.message);
   switch (systemCode(error)) {
     case 'EADDRINUSE':
       return fatal('port_in_use', `Port ${port} on ${host} is in use by another program. ${OTHER_PORT}`);

@@ -1,12 +1,13 @@
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import type { Reach } from '@callboard/runtime/supervision';
 import helmet, { type HelmetOptions } from 'helmet';
 
 /**
  * Pages load everything from this server, and no page may frame them. Mantine sets style attributes and a style tag, hence
- * the inline styles. Nothing asks for TLS: Callboard uses plain HTTP over the loopback interface.
+ * the inline styles.
  */
-const options: HelmetOptions = {
+const options = {
   contentSecurityPolicy: {
     useDefaults: false,
     directives: {
@@ -21,16 +22,30 @@ const options: HelmetOptions = {
       formAction: ["'self'"],
     },
   },
-  strictTransportSecurity: false,
   xFrameOptions: { action: 'deny' },
   // Under "no-referrer" browsers hide the origin of our own forms as well.
   referrerPolicy: { policy: 'same-origin' },
-};
+} satisfies HelmetOptions;
 
-/** Returns the headers that Helmet sets on every response. They do not depend on the request, so one call is enough. */
-export function securityHeaders(): OutgoingHttpHeaders {
+const HALF_A_YEAR = 180 * 24 * 3_600;
+
+/**
+ * Whether Callboard may tell browsers that this host speaks HTTPS alone. The header is about all ports of a host, so only
+ * where Callboard is that host's web site. A proxy speaks for itself.
+ */
+export const maySayHttpsOnly = ({ tls, publicUrl }: Reach): boolean =>
+  tls !== null && publicUrl !== null && new URL(publicUrl).port === '';
+
+/**
+ * Returns the headers that Helmet sets on every response. They do not depend on the request, so one call is enough.
+ * @param httpsOnly whether they tell browsers to come back over HTTPS only
+ */
+export function securityHeaders(httpsOnly: boolean): OutgoingHttpHeaders {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);
-  helmet(options)(request, response, () => undefined);
+  helmet({
+    ...options,
+    strictTransportSecurity: httpsOnly && { maxAge: HALF_A_YEAR, includeSubDomains: false },
+  })(request, response, () => undefined);
   return response.getHeaders();
 }

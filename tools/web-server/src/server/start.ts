@@ -1,15 +1,20 @@
 import { join } from 'node:path';
+import { readCertificate } from '@callboard/runtime/certificate';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
+import type { Reach } from '@callboard/runtime/supervision';
 import type { FastifyBaseLogger } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type AppSettings, buildApp, listeningPort } from './app.ts';
 import { createEventHub } from './events/event-hub.ts';
 import { createOrchestratorClient } from './orchestrator/client.ts';
+import { withOwnWarning } from './reach/own-warnings.ts';
+import { watchCertificate } from './reach/watch-certificate.ts';
 
 /** Where the web server listens, and its orchestrator, which may still be starting. */
 export interface WebServerPlace {
   host: string;
   port: number;
+  reach: Reach;
   orchestrator: { url: string | Promise<string>; secret: string };
 }
 
@@ -23,13 +28,17 @@ export interface WebServer {
 }
 
 /** Settings that tests change. */
-export interface WebServerSettings extends Omit<AppSettings, 'host' | 'port'> {
+export interface WebServerSettings extends Omit<AppSettings, 'host' | 'port' | 'reach'> {
   /** Of the event streams. */
   heartbeatMs: number;
   maxUnreadBytes: number;
   /** Of the connection to the orchestrator. */
   pingMs: number;
   maxBackoffMs: number;
+  /** How often the files of the certificate are read. */
+  certificateMs: number;
+  /** Called with what a person in front of the terminal should know. */
+  onNotice: (words: string) => void;
 }
 
 const defaults: WebServerSettings = {
@@ -43,28 +52,46 @@ const defaults: WebServerSettings = {
   maxUnreadBytes: 4 * 1024 * 1024,
   pingMs: 15_000, // finds a process that hangs, not one that is slow; the end of a process is noticed at once
   maxBackoffMs: 1_000,
+  certificateMs: 10_000,
+  onNotice: () => undefined,
 };
 
 /**
  * Starts the web server. Resolves once it listens, whether or not the orchestrator can be reached yet. On failure it stops
- * everything already started and rejects with the system's error (`EADDRINUSE`, for example).
+ * everything already started and rejects with the system's error (`EADDRINUSE`, for example), or with CertificateError.
  */
 export async function startWebServer(
   config: WebServerPlace,
   log: FastifyBaseLogger,
   overrides: Partial<WebServerSettings> = {},
 ): Promise<WebServer> {
-  const { heartbeatMs, maxUnreadBytes, pingMs, maxBackoffMs, ...settings } = { ...defaults, ...overrides };
-  const { host, port, orchestrator } = config;
+  const { heartbeatMs, maxUnreadBytes, pingMs, maxBackoffMs, certificateMs, onNotice, ...settings } = {
+    ...defaults,
+    ...overrides,
+  };
+  const { host, port, orchestrator, reach } = config;
   const life = createLifecycle(log);
   try {
-    const client = createOrchestratorClient({ ...orchestrator, log, heartbeatMs: pingMs, maxBackoffMs });
-    life.onStop('orchestrator client', () => client.close());
+    const certificate = reach.tls && (await readCertificate(reach.tls));
+    const inner = createOrchestratorClient({ ...orchestrator, log, heartbeatMs: pingMs, maxBackoffMs });
+    life.onStop('orchestrator client', () => inner.close());
+    const { client, warn } = withOwnWarning(inner);
     const hub = createEventHub({ client, log, heartbeatMs, maxUnreadBytes });
     life.onStop('event hub', () => hub.close());
-    const app = await buildApp({ client, hub, log, settings: { ...settings, host, port } });
+    const { app, setCertificate } = await buildApp({
+      ...{ client, hub, log, certificate },
+      settings: { ...settings, host, port, reach },
+    });
     life.onStop('http', () => app.close());
     await app.listen({ host, port });
+    if (reach.tls !== null && certificate !== null) {
+      const onTrouble = (words: string | null) => {
+        warn(words);
+        onNotice(words ?? 'the certificate can be used again');
+      };
+      const parts = { files: reach.tls, loaded: certificate, checkMs: certificateMs, onTrouble };
+      life.onStop('certificate', watchCertificate({ ...parts, onChange: setCertificate }));
+    }
     return { port: listeningPort(app) ?? port, whenReached: client.whenReady, stop: life.stop };
   } catch (error) {
     await life.stop();

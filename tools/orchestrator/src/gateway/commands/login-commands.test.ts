@@ -6,7 +6,7 @@ const invitations: string[] = [];
 const logins = {
   invite: async (name: string) => {
     invitations.push(name);
-    return { code: 'c1', expiresAt: '2026-01-01T00:00:00.000Z' };
+    return { code: 'c1', expiresAt: '2026-01-01T00:00:00.000Z', publicUrl: null };
   },
 } as Partial<Logins> as Logins;
 const { create_login_code: addDevice } = loginCommands({ logins });

@@ -1,5 +1,6 @@
 import { notifications } from '@mantine/notifications';
 import { act, screen, within } from '@testing-library/react';
+import { renderSVG } from 'uqr';
 import { afterEach, expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { openPage } from '../test/open-page.tsx';
@@ -78,7 +79,7 @@ it('makes a login link for another device and a token for metrics, each with a b
   const expiresAt = '2026-01-01T11:00:00.000Z';
   server.answer({
     get_logins: () => ({ logins: [], current: null }),
-    create_login_code: () => ({ code: 'one time', expiresAt }),
+    create_login_code: () => ({ code: 'one time', expiresAt, publicUrl: null }),
     create_metrics_token: () => ({ token: 'for-prometheus' }),
   });
   await screen.findByRole('heading', { name: 'See the demo' });
@@ -89,4 +90,16 @@ it('makes a login link for another device and a token for metrics, each with a b
   await user.click(screen.getByRole('button', { name: 'Make a token for metrics' }));
   await screen.findByText('for-prometheus');
   screen.getByRole('button', { name: 'Copy token for metrics' });
+  expect(screen.queryByRole('img', { name: /QR code/ })).toBeNull(); // a phone cannot open this page's address
+
+  const publicUrl = 'https://callboard.example.com';
+  server.answer({ create_login_code: () => ({ code: 'two', expiresAt, publicUrl }) });
+  await user.click(screen.getByRole('button', { name: 'Make another link' }));
+  await screen.findByText(`${publicUrl}/login?code=two`);
+  const code = await screen.findByRole('img', { name: 'QR code of the login link' });
+  expect(code.querySelector('path')?.getAttribute('d')).toBe(drawnBy(`${publicUrl}/login?code=two`));
 });
+
+/** The dark squares of a QR code, as the library's own drawing has them. */
+const drawnBy = (text: string) =>
+  / d="([^"]+)"/.exec(renderSVG(text, { border: 4, pixelSize: 1 }))?.[1]?.replaceAll(',', ' ');

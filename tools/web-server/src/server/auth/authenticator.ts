@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { type Credential, PAGE_HEADER } from '@callboard/contract';
 import { Rejection } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import type { SessionCookie } from './cookie.ts';
+import { addressKey, type Visits } from '../reach/visits.ts';
+import { sessionCookie } from './cookie.ts';
 import type { PageTokens } from './page-tokens.ts';
 import type { GuessLimit } from './rate-limits.ts';
 
@@ -37,7 +38,7 @@ export interface Authenticator {
 
 export interface AuthenticatorParts {
   client: Pick<OrchestratorClient, 'send'>;
-  cookie: SessionCookie;
+  visits: Visits;
   tokens: PageTokens;
   guesses: GuessLimit;
 }
@@ -49,13 +50,13 @@ const MAX_SECRET_LENGTH = 512;
 const keyOf = (secret: string): string => hash('sha256', secret, 'base64url');
 
 /** Decides who may use the API, and remembers the login of a request for as long as the request lives. */
-export function createAuthenticator({ client, cookie, tokens, guesses }: AuthenticatorParts): Authenticator {
+export function createAuthenticator({ client, visits, tokens, guesses }: AuthenticatorParts): Authenticator {
   const seen = new WeakMap<IncomingMessage, Login>();
   const unknown = new Map<string, Promise<void>>();
 
-  function credentialOf({ headers, cookies }: AuthRequest): Login {
+  function credentialOf({ raw, headers, cookies }: AuthRequest): Login {
     const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
-    const secret = bearer ?? cookies[cookie.name()] ?? '';
+    const secret = bearer ?? cookies[sessionCookie(visits.of(raw)).name] ?? '';
     if (secret === '') {
       const words = 'Log in first: open a login link (npx callboard link prints one), or send an API token.';
       throw new Rejection('not_logged_in', words);
@@ -70,18 +71,18 @@ export function createAuthenticator({ client, cookie, tokens, guesses }: Authent
   }
 
   /** Rejects with `not_logged_in`. Concurrent requests with the same unknown token cause one check. */
-  async function check({ credential, key }: Login): Promise<void> {
+  async function check({ credential, key }: Login, raw: IncomingMessage): Promise<void> {
     if (credential.kind === 'page' || guesses.isKnown(key)) {
       await client.send('auth_check', {}, { credential });
       return;
     }
-    const asking = unknown.get(key) ?? checkUnknown(credential, key);
+    const asking = unknown.get(key) ?? checkUnknown(credential, key, raw);
     unknown.set(key, asking);
     await asking.finally(() => unknown.delete(key));
   }
 
-  async function checkUnknown(credential: Credential, key: string): Promise<void> {
-    guesses.count();
+  async function checkUnknown(credential: Credential, key: string, raw: IncomingMessage): Promise<void> {
+    guesses.count(addressKey(visits.of(raw).address));
     await client.send('auth_check', {}, { credential });
     guesses.remember(key);
   }
@@ -96,12 +97,12 @@ export function createAuthenticator({ client, cookie, tokens, guesses }: Authent
     identify: (request) => void seen.set(request.raw, credentialOf(request)),
     async verifyToken(request) {
       const login = loginOf(request);
-      if (login.credential.kind === 'token' && !guesses.isKnown(login.key)) await check(login);
+      if (login.credential.kind === 'token' && !guesses.isKnown(login.key)) await check(login, request.raw);
     },
     loginOf,
     async isLoggedIn(request) {
       try {
-        await check(credentialOf(request));
+        await check(credentialOf(request), request.raw);
         return true;
       } catch {
         return false;

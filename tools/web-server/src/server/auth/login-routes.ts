@@ -1,21 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Challenge, Login, LoginBody, PageToken, ProofBody } from '@callboard/contract';
 import { serviceRoutes } from '@callboard/contract/client';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { loopbackAddresses } from '@callboard/runtime/address-list';
+import type { FastifyInstance } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Rejection } from '../errors.ts';
 import { json, noContent, problemResponses, problemsAs } from '../openapi/responses.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
+import { addressKey, type Visits } from '../reach/visits.ts';
 import type { Ask } from '../routes/relay.ts';
 import { browserName } from './browser-name.ts';
-import type { SessionCookie } from './cookie.ts';
+import { sessionCookie } from './cookie.ts';
 import type { PageTokens } from './page-tokens.ts';
+import type { RequestLimit } from './rate-limits.ts';
 
 export interface LoginRoutesOptions {
   client: OrchestratorClient;
-  cookie: SessionCookie;
+  visits: Visits;
   tokens: PageTokens;
+  /** Of the attempts to log in from one other machine. */
+  attempts: RequestLimit;
 }
 
 const COMMON = ['wrong_origin', 'internal'] as const;
@@ -27,9 +32,6 @@ const WAIT_MS = 10_000;
 /** How many browsers may wait at once. */
 const MAX_WAITING = 20;
 
-/** Returns the origin of the page that makes this request, as the page itself sees it. */
-const originOf = ({ headers: { host = '' } }: FastifyRequest): string => new URL(`http://${host}`).origin;
-
 const redeemSchema = {
   operationId: 'auth_redeem',
   tags: ['service'],
@@ -40,7 +42,7 @@ const redeemSchema = {
   body: LoginBody,
   response: {
     200: json('Logged in', z.object({ login: Login })),
-    ...problemsAs(['bad_login_link', ...COMMON, ...ASKING, ...WITH_BODY]),
+    ...problemsAs(['bad_login_link', 'too_many_requests', ...COMMON, ...ASKING, ...WITH_BODY]),
   },
 };
 
@@ -69,35 +71,41 @@ const proveSchema = {
 
 /**
  * How a browser logs in and its pages prove themselves; only Callboard's own pages use it. Codes and secrets have 256 bits,
- * so guessing needs no limit, and no other page can exhaust one.
+ * so guessing needs no limit, and no other page of this machine can exhaust one. Other machines are kept from flooding.
  */
-export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app, { client, cookie, tokens }) => {
+export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app, options) => {
+  const { client, visits, tokens, attempts } = options;
   app.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'));
   addWaitRoute(app);
 
   app.post(serviceRoutes.logIn.path, { schema: redeemSchema }, async (request, reply) => {
     const { code, key } = request.body;
-    const browser = browserName(request.headers['user-agent']);
-    const { secret, login } = await client.send('auth_redeem', { code, key, origin: originOf(request), browser });
-    reply.setCookie(cookie.name(), secret, { ...cookie.options, expires: new Date(login.expiresAt) });
+    const visit = visits.of(request.raw);
+    const { origin, address } = visit;
+    const isElsewhere = !loopbackAddresses.has(address);
+    if (isElsewhere) attempts.count(addressKey(address));
+    const program = browserName(request.headers['user-agent']);
+    const browser = isElsewhere ? `${program} (${address})` : program;
+    const { secret, login } = await client.send('auth_redeem', { code, key, origin, browser });
+    const cookie = sessionCookie(visit);
+    const former = sessionCookie({ origin, isSecure: false }); // of plain HTTP on the same port
+    if (visit.isSecure && request.cookies[former.name] !== undefined) reply.clearCookie(former.name, former.options);
+    reply.setCookie(cookie.name, secret, { ...cookie.options, expires: new Date(login.expiresAt) });
     return { login };
   });
 
   app.get(serviceRoutes.loginNonce.path, { schema: nonceSchema }, async () => ({ nonce: tokens.nonce() }));
 
   app.post(serviceRoutes.loginProof.path, { schema: proveSchema }, async (request) => {
-    const secret = request.cookies[cookie.name()];
+    const visit = visits.of(request.raw);
+    const secret = request.cookies[sessionCookie(visit).name];
     if (!secret)
       throw new Rejection('not_logged_in', 'This browser is not logged in. npx callboard link prints a login link.');
     const { nonce, signature } = request.body;
     if (!tokens.isFresh(nonce))
       throw new Rejection('page_not_proven', 'The nonce is not from this server, or has expired. Get another one.');
     const credential = { kind: 'page', secret } as const;
-    const { loginId } = await client.send(
-      'auth_prove',
-      { origin: originOf(request), nonce, signature },
-      { credential },
-    );
+    const { loginId } = await client.send('auth_prove', { origin: visit.origin, nonce, signature }, { credential });
     return { token: tokens.issue(secret), loginId };
   });
 };
@@ -120,11 +128,11 @@ function addWaitRoute(app: FastifyInstance): void {
 
 export interface LogoutOptions {
   ask: Ask;
-  cookie: SessionCookie;
+  visits: Visits;
 }
 
 /** `POST /api/logout`: ends the login and its open event streams. */
-export const logoutRoute: FastifyPluginAsyncZod<LogoutOptions> = async (app, { ask, cookie }) => {
+export const logoutRoute: FastifyPluginAsyncZod<LogoutOptions> = async (app, { ask, visits }) => {
   const schema = {
     operationId: 'auth_logout',
     tags: ['service'],
@@ -134,6 +142,7 @@ export const logoutRoute: FastifyPluginAsyncZod<LogoutOptions> = async (app, { a
   };
   app.post(serviceRoutes.logOut.path, { schema }, async (request, reply) => {
     await ask(request, 'auth_logout', {});
-    return reply.clearCookie(cookie.name(), cookie.options).code(204).send(null);
+    const cookie = sessionCookie(visits.of(request.raw));
+    return reply.clearCookie(cookie.name, cookie.options).code(204).send(null);
   });
 };

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { SessionCookie } from '../auth/cookie.ts';
 import { logoutRoute } from '../auth/login-routes.ts';
 import type { RequestLimit } from '../auth/rate-limits.ts';
 import type { EventHub } from '../events/event-hub.ts';
 import { documentRoute } from '../openapi/document.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
+import type { Visits } from '../reach/visits.ts';
 import { boardRelays, pendingRoute } from './board.ts';
 import { commentRelays } from './comments.ts';
 import { decisionsRoute } from './decisions.ts';
@@ -28,7 +28,7 @@ export interface ApiRoutesOptions {
   client: OrchestratorClient;
   hub: EventHub;
   authenticator: Authenticator;
-  cookie: SessionCookie;
+  visits: Visits;
   limit: RequestLimit;
   streamsPerLogin: number;
 }
@@ -49,7 +49,7 @@ const relays: Record<string, Relays> = {
 
 /** The part of the API that needs a login. */
 export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, options) => {
-  const { client, hub, authenticator, cookie, limit, streamsPerLogin } = options;
+  const { client, hub, authenticator, visits, limit, streamsPerLogin } = options;
   const ask = createAsk({ client, authenticator });
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -69,6 +69,6 @@ export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, op
   app.route(pendingRoute(ask));
   app.route(decisionsRoute(ask));
   await app.register(eventRoutes, { client, hub, authenticator, ask, streamsPerLogin });
-  await app.register(logoutRoute, { ask, cookie });
+  await app.register(logoutRoute, { ask, visits });
   await app.register(documentRoute, { ask });
 };

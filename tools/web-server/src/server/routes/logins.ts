@@ -20,7 +20,7 @@ export const loginRelays = {
   create_login_code: {
     summary: 'Make a login link for one more browser',
     description:
-      'The link is `/login?code=` with this code, under the address of the page. It works once, for an hour. An API token cannot make one. Every open board shows the new login.',
+      'The link is `/login?code=` with this code, under `publicUrl`, or the address of the page if that is null. It works once, for an hour. An API token cannot make one. Every open board shows the new login.',
     problems: ['page_only'],
   },
 } satisfies Relays;
