@@ -6,6 +6,9 @@ const PACKAGES: readonly (readonly [name: string, program: string])[] = [
   ['bubblewrap', 'bwrap'],
   ['socat', 'socat'],
   ['gh', 'gh'],
+  ['openssl', 'openssl'],
+  ['nginx', 'nginx'],
+  ['caddy', 'caddy'],
 ];
 
 /**

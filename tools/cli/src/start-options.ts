@@ -22,7 +22,7 @@ export const startFlags: readonly Flag[] = [
   {
     kind: 'switch',
     name: 'trust-logins',
-    help: 'With --host: agree that whoever logs in can run commands as you, where Claude cannot be isolated (ask).',
+    help: 'Agree that whoever logs in can run commands as you, where no session can be isolated and --host is not this machine alone (asks).',
   },
   value(
     'orchestrator-port',

@@ -10,7 +10,12 @@ interface Answer {
 }
 
 /** Sends a request to the server, listening or not. */
-type Send = (method: 'GET' | 'POST', path: string, headers: Record<string, string>, body?: object) => Promise<Answer>;
+export type Send = (
+  method: 'GET' | 'POST',
+  path: string,
+  headers: Record<string, string>,
+  body?: object,
+) => Promise<Answer>;
 
 const viaInject =
   ({ app }: Pick<Harness, 'app'>): Send =>
@@ -37,10 +42,17 @@ const viaFetch =
     return { status: response.status, headers: response.headers, json: () => JSON.parse(text) };
   };
 
+/** Where a browser finds the server: a running one, an injected one, or one that is reached in a way of its own. */
+type Place = string | Pick<Harness, 'app'> | { origin: string; send: Send };
+
+function placeOf(at: Place): { origin: string; send: Send } {
+  if (typeof at === 'string') return { origin: at, send: viaFetch(at) };
+  return 'app' in at ? { origin: 'http://localhost', send: viaInject(at) } : at;
+}
+
 /** A browser of one origin. `app.inject` sends `localhost:80` in its Host header. */
-export function newBrowser(at: Pick<Harness, 'app'> | string) {
-  const origin = typeof at === 'string' ? at : 'http://localhost';
-  const send = typeof at === 'string' ? viaFetch(at) : viaInject(at);
+export function newBrowser(at: Place) {
+  const { origin, send } = placeOf(at);
   const { key, signFor } = createPageKey();
   let cookie = '';
 
@@ -49,7 +61,8 @@ export function newBrowser(at: Pick<Harness, 'app'> | string) {
     cookie: () => cookie,
     async redeem(code: string, headers: Record<string, string> = {}): Promise<Answer> {
       const answer = await send('POST', '/api/login', headers, { code, key });
-      cookie = (answer.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
+      const isSet = (each: string) => !/^[^=]*=;/.test(each); // the others are removed
+      cookie = answer.headers.getSetCookie().find(isSet)?.split(';', 1)[0] ?? '';
       return answer;
     },
     nonce: async (): Promise<string> => Challenge.parse((await send('GET', '/api/login/nonce', {})).json()).nonce,

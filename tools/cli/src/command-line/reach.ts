@@ -5,22 +5,38 @@ import { z } from 'zod';
 import type { Flag } from './flags.ts';
 import { complain, type PathBase, path } from './values.ts';
 
+const value = (name: string, placeholder: string, variable: string, help: string): Flag => ({
+  ...{ kind: 'value', name, placeholder, variable, help },
+  repeatable: false,
+});
+
 /** The options that say how people reach the board from other machines. */
 export const reachFlags: readonly Flag[] = [
-  ...(
-    [
-      ['host', 'ADDRESS', 'Address to listen on; beyond this machine only with HTTPS or behind a proxy (127.0.0.1).'],
-      ['public-url', 'URL', 'The address that people open, for links and checks (that of --host and --port).'],
-      ['behind-proxy', 'ADDRESSES', 'Addresses or networks of the proxies in front, with commas; needs --public-url.'],
-      ['tls-cert', 'FILE', 'Certificate with its chain, for HTTPS; read again when it changes.'],
-      ['tls-key', 'FILE', 'The key of the certificate.'],
-    ] as const
-  ).map(
-    ([name, placeholder, help]): Flag => ({
-      ...{ kind: 'value', name, placeholder, help, repeatable: false },
-      variable: `CALLBOARD_${name.toUpperCase().replaceAll('-', '_')}`,
-    }),
+  value(
+    'host',
+    'ADDRESS',
+    'CALLBOARD_HOST',
+    'Address to listen on; beyond this machine only with a certificate or behind a proxy (127.0.0.1).',
   ),
+  value(
+    'public-url',
+    'URL',
+    'CALLBOARD_PUBLIC_URL',
+    'The address that people open, if it is not that of --host and --port.',
+  ),
+  value(
+    'behind-proxy',
+    'ADDRESSES',
+    'CALLBOARD_BEHIND_PROXY',
+    'Addresses or networks of the proxies in front, separated by commas; needs --public-url.',
+  ),
+  value(
+    'tls-cert',
+    'FILE',
+    'CALLBOARD_TLS_CERT',
+    'Certificate with its chain, in PEM: the board speaks HTTPS. A new one is taken while it runs.',
+  ),
+  value('tls-key', 'FILE', 'CALLBOARD_TLS_KEY', 'The key of the certificate, in PEM.'),
 ];
 
 const host = z

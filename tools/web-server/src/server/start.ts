@@ -87,7 +87,7 @@ export async function startWebServer(
     if (reach.tls !== null && certificate !== null) {
       const onTrouble = (words: string | null) => {
         warn(words);
-        onNotice(words ?? 'the certificate can be used again');
+        onNotice(words ?? 'The certificate can be used again.');
       };
       const parts = { files: reach.tls, loaded: certificate, checkMs: certificateMs, onTrouble };
       life.onStop('certificate', watchCertificate({ ...parts, onChange: setCertificate }));

@@ -7,11 +7,13 @@ import type { GuessLimit } from '../auth/rate-limits.ts';
 import { OrchestratorUnreachable, Rejection } from '../errors.ts';
 import type { EventHub } from '../events/event-hub.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
+import { addressKey, type Visits } from '../reach/visits.ts';
 
 export interface MetricsRouteOptions {
   client: OrchestratorClient;
   hub: Pick<EventHub, 'openStreams'>;
   guesses: GuessLimit;
+  visits: Visits;
   loopDelay: () => LoopDelay;
 }
 
@@ -24,13 +26,13 @@ const NO_TOKEN =
  * does not answer, only the latter, for a token that it accepted before.
  */
 export const metricsRoute: FastifyPluginAsyncZod<MetricsRouteOptions> = async (app, options) => {
-  const { client, guesses } = options;
+  const { client, guesses, visits } = options;
   const registry = ownFigures(options);
 
   /** Rejects with `not_logged_in`. Returns an empty text if the orchestrator cannot be asked. */
-  async function ofOrchestrator(token: string): Promise<string> {
+  async function ofOrchestrator(token: string, address: string): Promise<string> {
     const key = `metrics ${hash('sha256', token, 'base64url')}`;
-    if (!guesses.isKnown(key)) guesses.count();
+    if (!guesses.isKnown(key)) guesses.count(addressKey(address));
     try {
       const { text } = await client.send('get_metrics', { token });
       guesses.remember(key);
@@ -44,7 +46,7 @@ export const metricsRoute: FastifyPluginAsyncZod<MetricsRouteOptions> = async (a
   app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
     const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
     if (token === undefined) throw new Rejection('not_logged_in', NO_TOKEN);
-    const text = await ofOrchestrator(token);
+    const text = await ofOrchestrator(token, visits.of(request.raw).address);
     reply.header('content-type', registry.contentType).header('cache-control', 'no-store');
     return reply.send(`${text}${await registry.metrics()}`);
   });
