@@ -7,8 +7,6 @@ const PACKAGES: readonly (readonly [name: string, program: string])[] = [
   ['socat', 'socat'],
   ['gh', 'gh'],
   ['openssl', 'openssl'],
-  ['nginx', 'nginx'],
-  ['caddy', 'caddy'],
 ];
 
 /**
