@@ -115,10 +115,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       webServer.ready(signal),
       createLogin(orchestrator, { terminal, loginMs }, signal),
     ]);
-    // A terminal of this machine needs no proxy.
-    const local = `http://${authority(loopbackHost(options.host), port)}`;
-    const origin = boardOrigin(options, port);
-    return { address: terminal === null || options.reach.tls !== null ? origin : local, token };
+    return { address: terminal === null ? boardOrigin(options, port) : terminalOrigin(options, port), token };
   }
 
   async function createLink(signal: AbortSignal): Promise<string> {
@@ -170,6 +167,10 @@ async function createLogin(
     throw new CliError(`no login was made within ${loginMs / 1000} s. Is the disk very slow, or full?`);
   }
 }
+
+/** A terminal of this machine needs no proxy. */
+const terminalOrigin = (options: StartOptions, port: number): string =>
+  options.reach.tls === null ? `http://${authority(loopbackHost(options.host), port)}` : boardOrigin(options, port);
 
 const orchestratorConfig = (options: StartOptions, secret: string, port: number): OrchestratorConfig => ({
   dataDir: options.dataDir,
