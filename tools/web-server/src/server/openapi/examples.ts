@@ -90,10 +90,7 @@ export const examples: Examples = {
 
   get_logins: { input: {}, reply: { logins: [the.login], current: the.login.loginId } },
   create_metrics_token: { input: {}, reply: { token: 'the-token-for-metrics' } },
-  create_login_code: {
-    input: {},
-    reply: { code: 'the-one-time-code', expiresAt: the.login.expiresAt, publicUrl: null },
-  },
+  create_login_code: { input: {}, reply: { code: 'one-time-code', expiresAt: the.login.expiresAt, publicUrl: null } },
   remove_login: { input: { loginId: the.login.loginId }, reply: { login: the.login } },
 
   create_stage: { input: { ...ofProject, title: stage.title, prompt: stage.prompt }, reply: { stage } },
