@@ -2,7 +2,7 @@ import { named, prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { createKit } from '../support/kit.ts';
 
-it.each([
+const TROUBLES = [
   ['a refused login', { error: { status: 401, times: 1 } }, /rejected the login \(401\).*attempt 1/],
   [
     'a rate limit',
@@ -10,15 +10,23 @@ it.each([
     /rate limit is reached \(429\).*attempt 1/,
   ],
   ['no answer', { cut: 'before' as const, cutTimes: 1 }, /could not be reached.*attempt 1/],
-])('reports that Claude Code retries after %s, and continues when the retry succeeds', async (_, trouble, words) => {
+] as const;
+
+it('reports that Claude Code retries after a refused login, a rate limit and no answer, and continues each time', async () => {
   const { client, startStage } = await createKit();
-  const stageId = await startStage(prompt({ steps: [{ text: 'Here at last.', ...trouble }] }));
+  const stageId = await startStage(prompt({ steps: [{ text: 'Here I am.' }] }));
   await client.state(stageId, 'idle');
-  const entries = await client.transcript(stageId);
-  expect(entries).toContainEqual(
-    expect.objectContaining({ kind: 'notice', code: 'api-retry', text: expect.stringMatching(words) }),
-  );
-  expect(entries).toContainEqual(expect.objectContaining({ kind: 'text', text: 'Here at last.' }));
+  for (const [what, trouble, words] of TROUBLES) {
+    const before = (await client.transcript(stageId)).length;
+    const script = prompt({ steps: [{ text: `Here after ${what}.`, ...trouble }] });
+    await client.command('send_message', { stageId, message: script });
+    const news = async () => (await client.transcript(stageId)).slice(before);
+    await expect.poll(async () => (await news()).map(({ kind }) => kind)).toContain('turn-end');
+    expect(await news()).toContainEqual(
+      expect.objectContaining({ kind: 'notice', code: 'api-retry', text: expect.stringMatching(words) }),
+    );
+    expect(await news()).toContainEqual(expect.objectContaining({ kind: 'text', text: `Here after ${what}.` }));
+  }
 });
 
 it('reads a 6 MB line like a short one', async () => {

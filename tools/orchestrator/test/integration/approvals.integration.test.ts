@@ -1,73 +1,83 @@
 import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { prompt } from '@callboard/scripted-model';
+import { prompt, type Script } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { QUESTIONS } from '../../../../test-support/questions.ts';
-import { createKit } from '../support/kit.ts';
+import { createKit, type Kit } from '../support/kit.ts';
 
 const append = (file: string, word: string) => ({
   name: 'Bash',
   input: { command: `echo ${word} >> ${file}`, description: `Write ${word}` },
 });
 
-/** Returns all tool result text in the newest request to the model. */
-const toolResults = (request: { messages: unknown }) => JSON.stringify(request.messages);
-
-it('denies a tool with a reason that the model reads; the tool does not run', async () => {
-  const { client, startStage, model } = await createKit();
-  const stageId = await startStage(prompt({ steps: [{ tools: [append('made.txt', 'x')] }, { text: 'I see.' }] }));
-  const { requestId } = await client.event('approval-requested');
-  const reason = 'Use a "table" instead; not a file.';
-  const reply = await client.command('approve_tool', { stageId, requestId, decision: 'deny', reason });
-  expect(reply).toMatchObject({ decision: { outcome: 'denied', reason, delivery: 'confirmed' } });
-  await client.state(stageId, 'idle');
-  expect(toolResults(model.requests.at(-1) ?? { messages: [] })).toContain(JSON.stringify(reason).slice(1, -1));
+/** One conversation, in which each turn makes one request after another. */
+async function converse({ client, startStage, model }: Kit, first: Script, fields = {}) {
+  const seen = new Set<string>();
+  const stageId = await startStage(prompt(first), fields);
   const { stage } = await client.command('get_stage', { stageId });
-  await expect(access(join(stage.worktree?.path ?? '', 'made.txt'))).rejects.toThrow();
-});
+  return {
+    stageId,
+    inWorktree: (name: string) => join(stage.worktree?.path ?? '', name),
+    /** All that the newest request to the model contains, tool results included. */
+    told: () => JSON.stringify((model.requests.at(-1) ?? { messages: [] }).messages),
+    say: (script: Script) => client.command('send_message', { stageId, message: prompt(script) }),
+    async next(type: 'approval-requested' | 'question-requested' | 'plan-requested') {
+      const request = await client.event(type, ({ requestId }) => !seen.has(requestId));
+      seen.add(request.requestId);
+      return request;
+    },
+  };
+}
 
-it('runs an allowed tool exactly once, and tells a second answer which decision stands', async () => {
-  const { client, startStage } = await createKit();
-  const stageId = await startStage(prompt({ steps: [{ tools: [append('made.txt', 'once')] }, { text: 'Done.' }] }));
-  const { requestId } = await client.event('approval-requested');
+it('gives Claude each answer as it was given: a plan, a denial, one allowance, a changed input', async () => {
+  const kit = await createKit();
+  const { client } = kit;
+  const exit = { name: 'ExitPlanMode', input: {} };
+  const planning = { steps: [{ tools: [exit] }, { text: 'Once more.', tools: [exit] }, { text: 'Off I go.' }] };
+  const { stageId, inWorktree, told, say, next } = await converse(kit, planning, { permissionMode: 'plan' });
+  const approve = (fields: object) => client.command('approve_tool', { stageId, ...fields });
+
+  // A plan is sent back with comments, and accepted with the mode that follows it.
+  const first = await next('plan-requested');
+  await approve({ requestId: first.requestId, decision: 'deny', reason: 'Smaller steps' });
+  const second = await next('plan-requested');
+  const updatedPermissions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }];
+  await approve({ requestId: second.requestId, decision: 'allow', updatedPermissions });
+  await client.state(stageId, 'idle');
+  expect((await client.command('get_session', { stageId })).session.mode).toBe('acceptEdits');
+  expect(told()).toContain('Smaller steps');
+  await client.command('set_mode', { stageId, mode: 'default' });
+
+  // A denied tool does not run, and the model reads the reason.
+  await say({ steps: [{ tools: [append('denied.txt', 'x')] }, { text: 'I see.' }] });
+  const denied = await next('approval-requested');
+  const reason = 'Use a "table" instead; not a file.';
+  const denial = await approve({ requestId: denied.requestId, decision: 'deny', reason });
+  expect(denial).toMatchObject({ decision: { outcome: 'denied', reason, delivery: 'confirmed' } });
+  await client.state(stageId, 'idle');
+  expect(told()).toContain(JSON.stringify(reason).slice(1, -1));
+  await expect(access(inWorktree('denied.txt'))).rejects.toThrow();
+
+  // An allowed tool runs exactly once, and a second answer is told which decision stands.
+  await say({ steps: [{ tools: [append('made.txt', 'once')] }, { text: 'Done.' }] });
+  const { requestId } = await next('approval-requested');
   const answers = await Promise.allSettled(
-    ['allow', 'deny', 'allow'].map((decision) => client.command('approve_tool', { stageId, requestId, decision })),
+    ['allow', 'deny', 'allow'].map((decision) => approve({ requestId, decision })),
   );
   expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'rejected', 'rejected']);
   expect(answers[1]).toMatchObject({
     reason: { code: 'already_decided', decision: { outcome: 'allowed', by: 'Ada', requestId } },
   });
   await client.state(stageId, 'idle');
-  const { stage } = await client.command('get_stage', { stageId });
-  expect(await readFile(join(stage.worktree?.path ?? '', 'made.txt'), 'utf8')).toBe('once\n');
-});
+  expect(await readFile(inWorktree('made.txt'), 'utf8')).toBe('once\n');
 
-it('runs the input that a person changed instead of the original', async () => {
-  const { client, startStage } = await createKit();
-  const stageId = await startStage(prompt({ steps: [{ tools: [append('made.txt', 'theirs')] }, { text: 'Done.' }] }));
-  const { requestId } = await client.event('approval-requested');
-  const updatedInput = { command: 'echo ours >> made.txt', description: 'Write ours' };
-  await client.command('approve_tool', { stageId, requestId, decision: 'allow', updatedInput });
+  // The input that a person changed runs instead of the original.
+  await say({ steps: [{ tools: [append('changed.txt', 'theirs')] }, { text: 'Done.' }] });
+  const changed = await next('approval-requested');
+  const updatedInput = { command: 'echo ours >> changed.txt', description: 'Write ours' };
+  await approve({ requestId: changed.requestId, decision: 'allow', updatedInput });
   await client.state(stageId, 'idle');
-  const { stage } = await client.command('get_stage', { stageId });
-  expect(await readFile(join(stage.worktree?.path ?? '', 'made.txt'), 'utf8')).toBe('ours\n');
-});
-
-it('rejects a request id of another stage and an unknown request id', async () => {
-  const { client, startStage } = await createKit();
-  const script = prompt({ steps: [{ tools: [append('made.txt', 'x')] }, { text: 'Done.' }] });
-  const first = await startStage(script);
-  const second = await startStage(script);
-  const { requestId } = await client.event('approval-requested', (request) => request.stageId === first);
-  await client.event('approval-requested', (request) => request.stageId === second);
-  const allow = (stageId: string, id: string) =>
-    client.command('approve_tool', { stageId, requestId: id, decision: 'allow' });
-  await expect(allow(second, requestId)).rejects.toMatchObject({ code: 'unknown_request' });
-  await expect(allow(first, 'no-such-request')).rejects.toMatchObject({ code: 'unknown_request' });
-  await expect(client.command('answer_question', { stageId: first, requestId, answers: {} })).rejects.toMatchObject({
-    code: 'wrong_kind',
-  });
-  expect((await client.command('get_pending')).pending).toHaveLength(2);
+  expect(await readFile(inWorktree('changed.txt'), 'utf8')).toBe('ours\n');
 });
 
 it('keeps three parallel requests in each of two stages apart', async () => {
@@ -98,8 +108,20 @@ it('keeps three parallel requests in each of two stages apart', async () => {
   await allSix();
   expect((await client.command('get_pending')).pending).toHaveLength(6);
 
+  // An answer counts for its own stage and for a request that is there.
+  const [mine, other] = stages.map(({ stageId }) => stageId);
+  const { requestId } = await client.event('approval-requested', (request) => request.stageId === mine);
+  const allow = (stageId: string | undefined, id: string) =>
+    client.command('approve_tool', { stageId, requestId: id, decision: 'allow' });
+  await expect(allow(other, requestId)).rejects.toMatchObject({ code: 'unknown_request' });
+  await expect(allow(mine, 'no-such-request')).rejects.toMatchObject({ code: 'unknown_request' });
+  await expect(client.command('answer_question', { stageId: mine, requestId, answers: {} })).rejects.toMatchObject({
+    code: 'wrong_kind',
+  });
+
   // Answers come in an arbitrary order; every second request is denied with its own name as the reason.
   const { pending } = await client.command('get_pending');
+  expect(pending).toHaveLength(6);
   const mixed = pending.toSorted((a, b) => a.requestId.localeCompare(b.requestId));
   await Promise.all(
     mixed.map(({ stageId, requestId, input }, index) => {
@@ -124,12 +146,13 @@ it('keeps three parallel requests in each of two stages apart', async () => {
   expect(model.requests.length).toBeGreaterThanOrEqual(4);
 });
 
-it('accepts labels and free text as answers to a question, and refuses incomplete answers', async () => {
-  const { client, startStage, model } = await createKit();
-  const stageId = await startStage(
-    prompt({ steps: [{ tools: [{ name: 'AskUserQuestion', input: { questions: QUESTIONS } }] }, { text: 'Thanks.' }] }),
-  );
-  const { requestId, kind } = await client.event('question-requested');
+it('answers questions with labels and free text, refuses incomplete answers, and tells Claude why a person declines', async () => {
+  const kit = await createKit();
+  const { client } = kit;
+  const ask = (questions: readonly object[]) => ({ name: 'AskUserQuestion', input: { questions } });
+  const asking = { steps: [{ tools: [ask(QUESTIONS)] }, { text: 'Thanks.' }] };
+  const { stageId, told, say, next } = await converse(kit, asking);
+  const { requestId, kind } = await next('question-requested');
   expect(kind).toBe('question');
   const answer = (answers: Record<string, string>) =>
     client.command('answer_question', { stageId, requestId, answers });
@@ -149,45 +172,18 @@ it('accepts labels and free text as answers to a question, and refuses incomplet
   });
   expect(reply).toMatchObject({ decision: { outcome: 'answered', delivery: 'confirmed' } });
   await client.state(stageId, 'idle');
-  const told = toolResults(model.requests.at(-1) ?? { messages: [] });
-  expect(told).toContain('something of my own');
-  expect(told).toContain('Search, Export');
-});
+  expect(told()).toContain('something of my own');
+  expect(told()).toContain('Search, Export');
 
-it('tells Claude that a person declined to answer, with the reason', async () => {
-  const { client, startStage, model } = await createKit();
   const options = ['SQLite', 'PostgreSQL'].map((label) => ({ label, description: label }));
-  const questions = [{ question: 'Which database?', header: 'Database', multiSelect: false, options }];
-  const stageId = await startStage(
-    prompt({ steps: [{ tools: [{ name: 'AskUserQuestion', input: { questions } }] }, { text: 'I choose then.' }] }),
-  );
-  const { requestId } = await client.event('question-requested');
+  const question = { question: 'Which database?', header: 'Database', multiSelect: false, options };
+  await say({ steps: [{ tools: [ask([question])] }, { text: 'I choose then.' }] });
+  const declined = await next('question-requested');
   const reason = 'You know better';
-  const reply = await client.command('approve_tool', { stageId, requestId, decision: 'deny', reason });
-  expect(reply).toMatchObject({ decision: { outcome: 'denied', kind: 'question', reason, delivery: 'confirmed' } });
-  await client.state(stageId, 'idle');
-  const told = toolResults(model.requests.at(-1) ?? { messages: [] });
-  expect(told).toContain('The user declined to answer. The reason given: You know better');
-});
-
-it('accepts a plan with the mode that follows it, and sends another plan back with comments', async () => {
-  const { client, startStage, model } = await createKit();
-  const exit = { name: 'ExitPlanMode', input: {} };
-  const script = {
-    steps: [{ tools: [exit] }, { text: 'Once more.', tools: [exit] }, { text: 'Off I go.' }],
-  };
-  const stageId = await startStage(prompt(script), { permissionMode: 'plan' });
-  const first = await client.event('plan-requested');
-  await client.command('approve_tool', {
-    stageId,
-    requestId: first.requestId,
-    decision: 'deny',
-    reason: 'Smaller steps',
+  const denial = { stageId, requestId: declined.requestId, decision: 'deny', reason };
+  expect(await client.command('approve_tool', denial)).toMatchObject({
+    decision: { outcome: 'denied', kind: 'question', reason, delivery: 'confirmed' },
   });
-  const second = await client.event('plan-requested', ({ requestId }) => requestId !== first.requestId);
-  const updatedPermissions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }];
-  await client.command('approve_tool', { stageId, requestId: second.requestId, decision: 'allow', updatedPermissions });
   await client.state(stageId, 'idle');
-  expect((await client.command('get_session', { stageId })).session.mode).toBe('acceptEdits');
-  expect(toolResults(model.requests.at(-1) ?? { messages: [] })).toContain('Smaller steps');
+  expect(told()).toContain('The user declined to answer. The reason given: You know better');
 });

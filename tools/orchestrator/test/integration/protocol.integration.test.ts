@@ -7,41 +7,36 @@ import { createKit } from '../support/kit.ts';
 
 const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
 
-it('shows the plan that Claude wrote into its plan file', async () => {
+it('asks in plan mode before Bash runs, shows the plan of the plan file, and ends the turn with a denial that says so', async () => {
   const { client, startStage } = await createKit();
   const write = { name: 'Write', input: { file_path: '{{planFile}}', content: '# My plan\n\n- one step\n' } };
-  const steps = [{ tools: [write] }, { tools: [{ name: 'ExitPlanMode', input: {} }] }, { text: 'Off I go.' }];
-  const stageId = await startStage(prompt({ steps }), { permissionMode: 'plan' });
-  const { requestId, input } = await client.event('plan-requested');
-  expect(input.plan).toContain('# My plan');
-  await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
-  await client.state(stageId, 'idle');
-  expect((await client.command('get_session', { stageId })).session.mode).toBe('default');
-});
-
-it('asks in plan mode before Bash runs, instead of leaving it to a classifier', async () => {
-  const { client, startStage } = await createKit();
-  const stageId = await startStage(prompt({ steps: [{ tools: [bash('touch made.txt')] }, { text: 'Well.' }] }), {
+  const planning = [{ tools: [write] }, { tools: [{ name: 'ExitPlanMode', input: {} }] }, { text: 'Off I go.' }];
+  const stageId = await startStage(prompt({ steps: [{ tools: [bash('touch made.txt')] }, ...planning] }), {
     permissionMode: 'plan',
   });
-  const { requestId } = await client.event('approval-requested');
-  await client.command('approve_tool', { stageId, requestId, decision: 'deny', reason: 'Plan first' });
+  // It is not left to a classifier.
+  const ran = await client.event('approval-requested');
+  await client.command('approve_tool', { stageId, requestId: ran.requestId, decision: 'deny', reason: 'Plan first' });
+  const plan = await client.event('plan-requested');
+  expect(plan.input.plan).toContain('# My plan');
+  await client.command('approve_tool', { stageId, requestId: plan.requestId, decision: 'allow' });
   await client.state(stageId, 'idle');
-});
+  expect((await client.command('get_session', { stageId })).session.mode).toBe('default');
 
-it('denies and thereby ends the turn', async () => {
-  const { client, startStage } = await createKit();
   const tools = [1, 2].map((n) => ({ name: 'Read', input: { file_path: `/etc/host${n}` } }));
-  const stageId = await startStage(prompt({ steps: [{ tools }, { text: 'Not reached.' }] }));
-  const { requestId } = await client.event('approval-requested');
-  const other = await client.event('approval-requested', (request) => request.requestId !== requestId);
+  await client.command('send_message', { stageId, message: prompt({ steps: [{ tools }, { text: 'Not reached.' }] }) });
+  const { requestId } = await client.event('approval-requested', ({ toolName }) => toolName === 'Read');
+  const other = await client.event(
+    'approval-requested',
+    (request) => request.toolName === 'Read' && request.requestId !== requestId,
+  );
   await client.command('approve_tool', { stageId, requestId, decision: 'deny', interrupt: true });
   await client.event('approval-cancelled', (request) => request.requestId === other.requestId);
   await client.state(stageId, 'idle');
   expect((await client.command('get_session', { stageId })).session.lastTurn?.outcome).toBe('interrupted');
 });
 
-it('waits for a foreground subagent, and shows its request under its name', async () => {
+it('waits for a foreground subagent, keeps the requests of several apart, and reports a compacted and a cleared conversation', async () => {
   const { client, startStage } = await createKit();
   const child = prompt({ steps: [{ tools: [bash('touch child.txt')] }, { text: 'Child done.' }] }, 'Do the part');
   const agent = { description: 'the part', prompt: child, subagent_type: 'general-purpose', run_in_background: false };
@@ -54,10 +49,8 @@ it('waits for a foreground subagent, and shows its request under its name', asyn
   await client.state(stageId, 'idle');
   const ends = (await client.transcript(stageId)).filter((entry) => entry.kind === 'turn-end');
   expect(ends).toHaveLength(1);
-});
 
-it('keeps the requests of several subagents apart, and gives each one its own turn when it finishes', async () => {
-  const { client, startStage } = await createKit();
+  // Each of several gets a turn of its own when it finishes.
   const agents = ['red', 'green', 'blue'].map((name) => ({
     name: 'Agent',
     input: {
@@ -66,19 +59,17 @@ it('keeps the requests of several subagents apart, and gives each one its own tu
       subagent_type: 'general-purpose',
     },
   }));
-  const stageId = await startStage(prompt({ steps: [{ tools: agents }, { text: 'Started.' }] }));
+  await client.command('send_message', {
+    stageId,
+    message: prompt({ steps: [{ tools: agents }, { text: 'Started.' }] }),
+  });
   for (const name of ['red', 'green', 'blue']) {
     const { requestId, input } = await client.event('approval-requested', (request) => request.agent === name);
     expect(input.command).toBe(`touch ${name}.txt`);
     await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   }
   await client.state(stageId, 'idle');
-});
 
-it('reports a compacted and a cleared conversation', async () => {
-  const { client, startStage } = await createKit();
-  const stageId = await startStage(prompt({ steps: [{ text: 'First.' }] }));
-  await client.state(stageId, 'idle');
   const codes = async () =>
     (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'notice' ? entry.code : []));
   await client.command('send_message', { stageId, message: '/compact', isCommand: true });

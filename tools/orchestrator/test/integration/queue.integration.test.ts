@@ -22,7 +22,7 @@ it('steers a message into the running turn, which reads it at its next step', as
   expect((await client.transcript(stageId)).filter((entry) => entry.kind === 'turn-end')).toHaveLength(1);
 });
 
-it('sends a message now by interrupting, ahead of all waiting messages', async () => {
+it('sends a message now by interrupting, reorders the queue, and takes back a steered message that an interrupt left unread', async () => {
   const kit = await createKit();
   const { client, model } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'never', gate: 'shut' }] }));
@@ -31,13 +31,14 @@ it('sends a message now by interrupting, ahead of all waiting messages', async (
   const now = await client.command('send_message', { stageId, message: said('At once.'), mode: 'now' });
   expect(now.status).toBe('sent');
   await expect.poll(() => texts(kit, stageId)).toEqual(['At once.', 'Later.']);
-});
+  await client.state(stageId, 'idle');
 
-it('reorders the queue, and sends one of its messages at once', async () => {
-  const kit = await createKit();
-  const { client, model } = kit;
-  const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.', gate: 'go' }] }));
-  await model.waitForRequest((request) => request.kind === 'script');
+  const begin = async (name: string) => {
+    const message = prompt({ steps: [{ text: name, gate: name }] }, name);
+    await client.command('send_message', { stageId, message });
+    await model.waitForRequest((request) => JSON.stringify(request.messages).includes(name));
+  };
+  await begin('First');
   const [a, b, c] = await Promise.all(
     ['A.', 'B.', 'C.'].map((text) => client.command('send_message', { stageId, message: said(text) })),
   );
@@ -46,14 +47,10 @@ it('reorders the queue, and sends one of its messages at once', async () => {
   const { queue } = await client.command('get_queue', { stageId });
   expect(queue.map(({ messageId }) => messageId)).toEqual([c?.messageId, b?.messageId, a?.messageId]);
   await client.command('send_queued', { stageId, messageId: b?.messageId, mode: 'now' });
-  await expect.poll(() => texts(kit, stageId)).toEqual(['B.', 'C.', 'A.']);
-});
+  await expect.poll(() => texts(kit, stageId)).toEqual(['At once.', 'Later.', 'B.', 'C.', 'A.']);
+  await client.state(stageId, 'idle');
 
-it('returns a steered message to the queue when the turn is interrupted before reading it', async () => {
-  const kit = await createKit();
-  const { client, model } = kit;
-  const stageId = await kit.startStage(prompt({ steps: [{ text: 'never', gate: 'shut' }] }));
-  await model.waitForRequest((request) => request.kind === 'script');
+  await begin('Second');
   await client.command('send_message', { stageId, message: 'Not read', mode: 'steer' });
   await client.event('message-sent', ({ text }) => text === 'Not read');
   await client.command('interrupt', { stageId });
@@ -63,7 +60,7 @@ it('returns a steered message to the queue when the turn is interrupted before r
     .toEqual(['Not read']);
 });
 
-it('sends images and files as content blocks', async () => {
+it('sends images and files as content blocks, and runs a command of Claude Code when a person chose it', async () => {
   const { client, startStage, model } = await createKit();
   const stageId = await startStage(said('First.'));
   await client.state(stageId, 'idle');
@@ -84,12 +81,7 @@ it('sends images and files as content blocks', async () => {
   await expect(client.command('send_message', { stageId, message: 'x', attachments: [bad] })).rejects.toMatchObject({
     code: 'bad_request',
   });
-});
 
-it('runs a command of Claude Code when a person chose it', async () => {
-  const { client, startStage } = await createKit();
-  const stageId = await startStage(said('First.'));
-  await client.state(stageId, 'idle');
   const { sessionId } = (await client.command('get_session', { stageId })).session;
   await client.command('send_message', { stageId, message: '/clear', isCommand: true });
   await expect
