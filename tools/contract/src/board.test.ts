@@ -1,3 +1,4 @@
+import { NOBODY } from '@callboard/contract';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
@@ -27,7 +28,7 @@ const empty: BoardView = {
   paused: null,
   startHolds: [],
   sandbox: SANDBOX_UNTRIED,
-  me: { name: 'Ada', presentation: 'overlay', later: [] },
+  me: { ...NOBODY, name: 'Ada' },
   claude: CLAUDE_UNCHECKED,
 };
 const numbered = (event: NewEvent, seq: number): BoardEvent => ({ ...event, seq, at: AT });

@@ -179,8 +179,10 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
 /** What is kept for this person after one more event. A request that ended is set aside for nobody. */
 function foldMe(me: Me, event: BoardEvent): Me {
   switch (event.type) {
-    case 'person-updated':
-      return event.data.person === me.name ? { ...me, presentation: event.data.presentation } : me;
+    case 'person-updated': {
+      const { person, presentation, alerts = me.alerts } = event.data;
+      return person === me.name ? { ...me, presentation, alerts } : me;
+    }
     case 'later-updated': {
       const { person, stageId, requestId, later } = event.data;
       if (person !== me.name) return me;

@@ -17,9 +17,10 @@ import { LoopDelay } from './loop-delay.ts';
 import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { moveInCommands } from './move-in-commands.ts';
-import { Later, Me, MePatch } from './people.ts';
+import { Later, LookingAt, Me, MePatch } from './people.ts';
 import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
 import { pullRequestCommands } from './pull-request-commands.ts';
+import { pushCommands } from './push.ts';
 import { AnswerBody, AnswerReply, ApproveBody, Decision, PendingRequest } from './requests.ts';
 import { reviewCommands } from './review-commands.ts';
 import { ruleCommands } from './rule-commands.ts';
@@ -195,6 +196,10 @@ export const commands = {
   },
   /** Changes the settings of the person who sends this. */
   update_me: { input: MePatch, reply: z.object({ me: Me }) },
+  /** Tells what the person looks at in one tab, for the next minute; null: nothing any more. */
+  tell_looking: { input: z.object({ tabId: z.uuid(), at: LookingAt.nullable() }), reply: nothing },
+  /** Whether the person who asks looks at this stage, in any tab of any device. */
+  get_looking: { time: 'read', input: z.object(onStage), reply: z.object({ isLooking: z.boolean() }) },
   get_decisions: {
     time: 'read',
     input: DecisionFilter,
@@ -281,6 +286,7 @@ export const commands = {
   ...reviewCommands,
   ...ruleCommands,
   ...goingBackCommands,
+  ...pushCommands,
   ...loginCommands,
 } as const;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AlertSettings } from './alerts.ts';
 import { Draft } from './drafts.ts';
 import { requestEvents } from './generated/request-events.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
@@ -60,8 +61,8 @@ export const eventData = {
     person: z.string(),
     later: Later.pick({ until: true }).nullable(),
   }),
-  /** A person changed a setting of their own. */
-  'person-updated': z.object({ person: z.string(), presentation: Presentation }),
+  /** A person changed settings of their own. Events of older releases have no `alerts`. */
+  'person-updated': z.object({ person: z.string(), presentation: Presentation, alerts: AlertSettings.optional() }),
   /** The usage limits of the account were reported anew, or what happens at one was changed. */
   'limits-updated': LimitsView,
   /** A browser logged in through a link, or a terminal. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AlertSettings, DEFAULT_ALERTS } from './alerts.ts';
 import { RequestId, StageId } from './ids.ts';
 
 /**
@@ -22,11 +23,17 @@ export const Me = z.object({
   name: z.string(),
   presentation: Presentation,
   later: z.array(Later),
+  /** What is signalled to them, and how. */
+  alerts: AlertSettings.default(DEFAULT_ALERTS),
 });
 export type Me = z.infer<typeof Me>;
 
 /** A person whom nothing is kept for. */
-export const NOBODY: Me = { name: '', presentation: 'overlay', later: [] };
+export const NOBODY: Me = { name: '', presentation: 'overlay', later: [], alerts: DEFAULT_ALERTS };
 
-/** A setting of a person. */
-export const MePatch = z.strictObject({ presentation: Presentation });
+/** Settings of a person; those that are left out stay. */
+export const MePatch = z.strictObject({ presentation: Presentation.optional(), alerts: AlertSettings.optional() });
+
+/** What a person looks at in a tab that they use: one stage, or a page that shows what all stages need. */
+export const LookingAt = z.union([z.literal('everything'), StageId]);
+export type LookingAt = z.infer<typeof LookingAt>;

@@ -32,6 +32,7 @@ export const problems = {
   unknown_file: 404,
   unknown_folder: 404,
   unknown_login: 404,
+  unknown_device: 404,
   unknown_trash: 404,
   unknown_worktree: 404,
   worktree_stays: 409,
@@ -114,6 +115,7 @@ export const problems = {
   disk_low: 507,
   no_confirmation: 503,
   code_host_unreachable: 503,
+  push_failed: 503,
   orchestrator_unreachable: 503,
   starting: 503,
 } as const;

@@ -77,3 +77,7 @@ export const StageReview = z.object({
   since: z.iso.datetime(),
 });
 export type StageReview = z.infer<typeof StageReview>;
+
+/** Whether a review ended without a result. */
+export const hasReviewFailed = ({ state }: Pick<StageReview, 'state'>): boolean =>
+  state === 'failed' || state === 'timed-out' || state === 'stopped' || state === 'interrupted';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { requestEvents } from '../src/generated/request-events.ts';
 import {
   CLAUDE_CODE,
+  DEFAULT_ALERTS,
   Decision,
   type EventData,
   type EventType,
@@ -155,7 +156,7 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
     settings: { goesOnAtReset: true, holdStartsAt: 0.9 },
   },
   'later-updated': { stageId, requestId, person: 'Ada', later: { until: AT } },
-  'person-updated': { person: 'Ada', presentation: 'panel' },
+  'person-updated': { person: 'Ada', presentation: 'panel', alerts: DEFAULT_ALERTS },
   'worktree-command-updated': {
     ...{ id: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', stageId: sampleStage().id, kind: 'setup', name: 'setup' },
     ...{ command: 'npm ci', attempt: 1, state: 'running', exitCode: null, reason: null },

@@ -28,6 +28,7 @@ import { runChecks } from './compose/run-checks.ts';
 import { type RunningSessions, runSessions } from './compose/run-sessions.ts';
 import { runSideRuns } from './compose/run-side-runs.ts';
 import { type StartContext, TIME_LIMITS, type TimeLimits } from './compose/start-context.ts';
+import { tellPeople } from './compose/tell-people.ts';
 import { createConversations } from './conversations/conversations.ts';
 import { startWriteWatch } from './disk/write-watch.ts';
 import { tellClaudeNews } from './doctor/claude-news.ts';
@@ -260,6 +261,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   const pullRequests = await composePullRequests(context, { ...parts, messages, completion, receipts });
   return {
     ...{ projects, logins, approvals, heldAnswers, people, messages, writes, stages },
+    ...(await tellPeople(context, { store })),
     ...{ completion, pullRequests, receipts, checks, sideRuns },
     ...goingBack,
     ...composeRules(context, { ...parts, messages }),

@@ -85,6 +85,7 @@ function describeFolders(
 
 describe('the orchestrator', () => {
   const services = [
+    'announcements',
     'approvals',
     'auth',
     'checks',
@@ -95,6 +96,7 @@ describe('the orchestrator', () => {
     'messages',
     'metrics',
     'pull-requests',
+    'push',
     'receipts',
     'rewinds',
     'rules',
@@ -130,6 +132,8 @@ describe('the orchestrator', () => {
     stages: ['domain', 'lib', 'store', 'type trash', 'type worktrees'],
     views: ['domain', 'lib', 'store'],
     trash: ['lib', 'store', 'type worktrees'],
+    announcements: ['lib', 'type store'],
+    push: ['kinds', 'lib', 'type announcements', 'type auth', 'type store'],
     approvals: ['agent', 'domain', 'kinds', 'lib', 'type store'],
     messages: ['domain', 'lib', 'store'],
     metrics: ['lib', 'type store'],

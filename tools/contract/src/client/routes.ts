@@ -21,6 +21,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   update_me: { method: 'PATCH', path: '/api/me' },
   get_limits: { method: 'GET', path: '/api/limits' },
   update_limits: { method: 'PATCH', path: '/api/limits' },
+  tell_looking: { method: 'PUT', path: '/api/me/looking' },
+  get_looking: { method: 'GET', path: '/api/me/looking' },
   get_decisions: { method: 'GET', path: '/api/decisions' },
   search: { method: 'GET', path: '/api/search' },
 
@@ -52,6 +54,11 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   remove_login: { method: 'DELETE', path: '/api/logins/:loginId' },
   create_metrics_token: { method: 'POST', path: '/api/logins/metrics' },
   create_login_code: { method: 'POST', path: '/api/logins/code' },
+
+  get_push_devices: { method: 'GET', path: '/api/push/subscriptions' },
+  add_push_device: { method: 'POST', path: '/api/push/subscriptions' },
+  remove_push_device: { method: 'DELETE', path: '/api/push/subscriptions/:deviceId' },
+  test_push_device: { method: 'POST', path: '/api/push/subscriptions/:deviceId/test' },
 
   get_capabilities: { method: 'GET', path: '/api/capabilities' },
 

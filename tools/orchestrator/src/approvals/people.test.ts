@@ -1,4 +1,4 @@
-import { RequestId } from '@callboard/contract';
+import { DEFAULT_ALERTS, RequestId } from '@callboard/contract';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { setClocks } from '../../test/support/set-clocks.ts';
 import { allow } from '../../test/support/test-answers.ts';
@@ -79,6 +79,20 @@ it('refuses a time that has passed, and an unknown request', async () => {
   await refused({ requestId: r1, until: inMinutes(-1) }).toMatchObject({ code: 'bad_request' });
   await refused({ requestId: RequestId.parse('r9') }).toMatchObject({ code: 'unknown_request' });
   await refused({ requestId: r1, stageId: stageIdOf('S9') }).toMatchObject({ code: 'unknown_request' });
+});
+
+it('keeps what is signalled to each person, and tells it on the board', async () => {
+  const { people, session } = await setUp();
+  const quiet = { from: '22:00', to: '07:00', days: [1, 2], timeZone: 'Europe/Berlin' };
+  const alerts = { ...DEFAULT_ALERTS, quiet, allowFromNotification: true };
+  await people.update('Ada', { presentation: 'panel' });
+  expect((await people.find('Ada')).alerts).toEqual(DEFAULT_ALERTS);
+  expect(await people.update('Ada', { alerts })).toMatchObject({ presentation: 'panel', alerts });
+  expect(await people.update('Ada', { presentation: 'quiet' })).toMatchObject({ presentation: 'quiet', alerts });
+  expect(await people.find('Ada')).toMatchObject({ presentation: 'quiet', alerts });
+  expect((await people.find('Bo')).alerts).toEqual(DEFAULT_ALERTS);
+  const told = (await session.store.read.events.since(0, 100)).findLast(({ type }) => type === 'person-updated');
+  expect(told?.data).toEqual({ person: 'Ada', presentation: 'quiet', alerts });
 });
 
 it('keeps how requests present themselves to each person', async () => {

@@ -58,11 +58,13 @@ export async function startPeople({ store, edges, log }: PeopleParts): Promise<P
   await lookAgain();
   return {
     find: (name) => store.read.people.find(name),
-    update: (name, { presentation }) =>
+    update: (name, patch) =>
       store.transact(async (tx) => {
-        await tx.people.savePresentation(name, presentation);
-        await tx.emit({ type: 'person-updated', data: { person: name, presentation } });
-        return tx.people.find(name);
+        const me = await tx.people.find(name);
+        const { presentation, alerts } = { ...me, ...patch };
+        await tx.people.saveSettings(name, { presentation, alerts });
+        await tx.emit({ type: 'person-updated', data: { person: name, presentation, alerts } });
+        return { ...me, presentation, alerts };
       }),
     async setLater(name, wanted) {
       const later = await store.transact((tx) => setLater(tx, name, wanted));

@@ -34,6 +34,8 @@ export interface TimeLimits {
   syncMs: number;
   /** How long a change waits for others before it is indexed. A search waits for nothing. */
   searchLagMs: number;
+  /** How long a change waits for others before people are told of it outside of the page. */
+  announceLagMs: number;
   /** How often launches that could not be re-attached are retried. */
   againMs: number;
   /** How often is checked, while Claude Code is missing or not logged in, whether that has been mended. */
@@ -57,6 +59,7 @@ export const TIME_LIMITS: TimeLimits = {
   diskLookMs: 2_000,
   syncMs: 1_000,
   searchLagMs: 500,
+  announceLagMs: 200,
   againMs: 5_000,
   loginLookMs: 2_000,
   limitLookMs: 15_000,

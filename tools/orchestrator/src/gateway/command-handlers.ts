@@ -8,6 +8,7 @@ import { type MetricsParts, metricsCommands } from './commands/metrics-commands.
 import { type MoveInParts, moveInCommands } from './commands/move-in-commands.ts';
 import { type ProjectParts, projectCommands } from './commands/project-commands.ts';
 import { type PullRequestParts, pullRequestCommands } from './commands/pull-request-commands.ts';
+import { type PushParts, pushCommands } from './commands/push-commands.ts';
 import { type RequestParts, requestCommands } from './commands/request-commands.ts';
 import { type ReviewParts, reviewCommands } from './commands/review-commands.ts';
 import { type RuleParts, ruleCommands } from './commands/rule-commands.ts';
@@ -22,6 +23,7 @@ export type HandlerParts = BoardParts &
   MessageParts &
   PullRequestParts &
   RequestParts &
+  PushParts &
   WorkspaceParts &
   MoveInParts &
   ReviewParts &
@@ -40,6 +42,7 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...messageCommands(parts),
   ...pullRequestCommands(parts),
   ...requestCommands(parts),
+  ...pushCommands(parts),
   ...workspaceCommands(parts),
   ...reviewCommands(parts),
   ...moveInCommands(parts),

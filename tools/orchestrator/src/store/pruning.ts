@@ -9,6 +9,8 @@ const KEEP_MS = 14 * 24 * 3_600_000;
 /** A draft file that has waited this long for its message is deleted. */
 const KEEP_DRAFT_FILES_MS = 30 * 24 * 3_600_000;
 const KEEP_TRASH_MS = 30 * 24 * 3_600_000;
+/** What was told and is settled. */
+const KEEP_ANNOUNCEMENTS_MS = 7 * 24 * 3_600_000;
 const EVERY_MS = 3_600_000;
 /** How often the clock advances: a crash loses no more than this. */
 const CLOCK_MS = 10 * 60_000;
@@ -45,9 +47,13 @@ export function startPruning({ store, edges, log, forgetDraftFiles, forgetTrash 
     pruned = now;
     const before = (ms: number) => new Date(Date.parse(livedUntil) - ms).toISOString();
     const olderThan = before(KEEP_MS);
-    await store.transact((tx) => tx.events.prune({ keep: KEEP_EVENTS, keepBytes: KEEP_BYTES, olderThan }), {
-      sync: 'later',
-    });
+    await store.transact(
+      async (tx) => {
+        await tx.events.prune({ keep: KEEP_EVENTS, keepBytes: KEEP_BYTES, olderThan });
+        await tx.announcements.forgetSettledBefore(before(KEEP_ANNOUNCEMENTS_MS));
+      },
+      { sync: 'later' },
+    );
     await forgetDraftFiles(before(KEEP_DRAFT_FILES_MS));
     await forgetTrash(before(KEEP_TRASH_MS));
   }

@@ -1,5 +1,6 @@
 import type { Actor, CommandInput, CommandReply, CommandType, StageId } from '@callboard/contract';
 import type { Authenticated } from '../../auth/logins.ts';
+import { Rejection } from '../../lib/errors.ts';
 
 /** Who sent the command, and over which connection. */
 export interface CommandContext {
@@ -14,3 +15,9 @@ export interface CommandContext {
 export type CommandHandlers = {
   [T in CommandType]: (input: CommandInput<T>, context: CommandContext) => Promise<CommandReply<T>>;
 };
+
+/** @throws Rejection `not_logged_in` for a command without a valid credential */
+export function requireLogin(login: Authenticated | null): Authenticated {
+  if (login === null) throw new Rejection('not_logged_in', 'This command needs a login.');
+  return login;
+}

@@ -1,6 +1,6 @@
-import type { Authenticated, Logins } from '../../auth/logins.ts';
+import type { Logins } from '../../auth/logins.ts';
 import { Rejection } from '../../lib/errors.ts';
-import type { CommandHandlers } from './command-handler.ts';
+import { type CommandHandlers, requireLogin } from './command-handler.ts';
 
 type LoginCommands =
   | 'create_login_code'
@@ -46,8 +46,3 @@ export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandl
     return {};
   },
 });
-
-function requireLogin(login: Authenticated | null): Authenticated {
-  if (login === null) throw new Rejection('not_logged_in', 'This command needs a login.');
-  return login;
-}

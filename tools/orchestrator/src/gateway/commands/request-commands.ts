@@ -1,3 +1,4 @@
+import type { Attendance } from '../../announcements/attendance.ts';
 import type { ApprovalService } from '../../approvals/approval-service.ts';
 import type { HeldAnswers } from '../../approvals/held-answers.ts';
 import type { People } from '../../approvals/people.ts';
@@ -10,6 +11,7 @@ export interface RequestParts {
   approvals: ApprovalService;
   heldAnswers: HeldAnswers;
   people: People;
+  attendance: Attendance;
   lostAnswers: LostAnswers;
 }
 
@@ -18,6 +20,8 @@ type RequestCommands =
   | 'take_back_answer'
   | 'set_later'
   | 'update_me'
+  | 'tell_looking'
+  | 'get_looking'
   | 'get_decisions'
   | 'approve_tool'
   | 'answer_question'
@@ -25,7 +29,7 @@ type RequestCommands =
   | 'retry_decision';
 
 export function requestCommands(parts: RequestParts): Pick<CommandHandlers, RequestCommands> {
-  const { views, approvals, heldAnswers, people, lostAnswers } = parts;
+  const { views, approvals, heldAnswers, people, attendance, lostAnswers } = parts;
   return {
     async get_pending({ stageId }, { actor }) {
       const { later } = await people.find(actor.name);
@@ -34,6 +38,11 @@ export function requestCommands(parts: RequestParts): Pick<CommandHandlers, Requ
     },
     set_later: async (wanted, { actor }) => ({ later: await people.setLater(actor.name, wanted) }),
     update_me: async (patch, { actor }) => ({ me: await people.update(actor.name, patch) }),
+    async tell_looking({ tabId, at }, { actor }) {
+      attendance.tell(actor.name, tabId, at);
+      return {};
+    },
+    get_looking: async ({ stageId }, { actor }) => ({ isLooking: attendance.isLooking(actor.name, stageId) }),
     get_decisions: views.decisions,
     approve_tool: async ({ stageId, hold = false, ...body }, { actor }) =>
       hold

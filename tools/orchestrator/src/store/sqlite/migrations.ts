@@ -222,6 +222,28 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
          primary key (project_id, rule))`,
     ],
   },
+  // What is signalled to a person, and how.
+  { id: 25, statements: [`alter table people add column alerts text`] },
+  {
+    // What people are told, through which channel, and the browsers that it is pushed to.
+    id: 26,
+    statements: [
+      `create table announcements (
+         ordinal integer primary key autoincrement, key text not null unique, stage_id text not null, settled_at text,
+         document text not null)`,
+      `create index announcements_open on announcements(stage_id) where settled_at is null`,
+      `create table deliveries (
+         id integer primary key autoincrement, announcement_key text not null references announcements(key) on delete cascade,
+         channel text not null, target text not null, phase text not null, state text not null,
+         attempts integer not null default 0, due_at text not null, error text,
+         unique (announcement_key, channel, target, phase))`,
+      `create index deliveries_queued on deliveries(due_at) where state = 'queued'`,
+      `create table push_keys (id integer primary key check (id = 1), public_key text not null, private_key text not null)`,
+      `create table push_devices (
+         ordinal integer primary key autoincrement, id text not null unique, endpoint text not null unique,
+         document text not null)`,
+    ],
+  },
 ];
 
 /**

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely';
+import type { AnnouncementSchema } from './announcement-schema.ts';
 import type { MachineSchema } from './machine-schema.ts';
 import type { PipelineSchema } from './pipeline-schema.ts';
 import type { RulesSchema } from './rules-schema.ts';
@@ -179,6 +180,8 @@ interface PeopleColumns {
   name: string;
   /** A `Presentation`. */
   presentation: string;
+  /** An `AlertSettings`; null before the person has chosen any. */
+  alerts: string | null;
 }
 
 interface LaterColumns {
@@ -241,7 +244,7 @@ interface PortRangesColumns {
   base: number;
 }
 
-export interface Schema extends PipelineSchema, MachineSchema, RulesSchema {
+export interface Schema extends PipelineSchema, MachineSchema, RulesSchema, AnnouncementSchema {
   agreed: AgreedColumns;
   projects: ProjectsColumns;
   stages: StagesColumns;

@@ -1,14 +1,13 @@
 import { Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { IconDevices, IconHourglass, IconKeyboard, IconLogout, IconTrash } from '@tabler/icons-react';
+import { IconBellCog, IconDevices, IconHourglass, IconKeyboard, IconLogout, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { openLimitsDialog } from '../data/limits-dialog.ts';
 import { boardQuery } from '../data/queries.ts';
 import { PresentationItems } from '../features/interaction/components/presentation-items.tsx';
 import { useLogout } from '../features/logins/api/login-commands.ts';
-import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './alerts.ts';
 import { openHelp, openLogins } from './frame-store.ts';
+import { useAlertSwitches } from './use-alert-switches.ts';
 
 /** What the account menu shows once it is open. */
 export default function AccountItems() {
@@ -47,31 +46,21 @@ export default function AccountItems() {
   );
 }
 
-/** The alert settings, for when a person is needed and no tab of Callboard is visible. */
+/** What this browser may do to alert a person who does not look at a stage. */
 function AlertItems() {
-  const { notify, sound } = useAlertSettings();
-  const toggleNotify = async () => {
-    if (notify) return setAlerts({ notify: false });
-    if (await turnOnNotifications()) return;
-    notifications.show({
-      title: 'The browser does not allow notifications',
-      message: 'Allow them for this address in the browser’s settings, then turn them on here.',
-      color: 'gray',
-    });
-  };
-  const toggleSound = () => {
-    setAlerts({ sound: !sound });
-    if (!sound) beep();
-  };
+  const { notify, sound, toggleNotify, toggleSound } = useAlertSwitches();
   return (
     <>
-      <Menu.Label>Notifications (when Callboard is in the background)</Menu.Label>
-      <Menu.CheckboxItem checked={notify} onChange={() => void toggleNotify()}>
+      <Menu.Label>Notifications (of what you do not look at)</Menu.Label>
+      <Menu.CheckboxItem checked={notify} onChange={toggleNotify}>
         Notify me
       </Menu.CheckboxItem>
       <Menu.CheckboxItem checked={sound} onChange={toggleSound}>
         Play a sound
       </Menu.CheckboxItem>
+      <Menu.Item leftSection={<IconBellCog size={16} />} component={Link} to="/notifications">
+        Notification settings
+      </Menu.Item>
     </>
   );
 }

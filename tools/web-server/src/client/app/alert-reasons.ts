@@ -1,45 +1,60 @@
-import type { BoardView } from '@callboard/contract';
+import { type Announcement, announcementPath, announcementsOf, type BoardView, type Signal } from '@callboard/contract';
 import { askTitle } from '../features/interaction/words/request-words.ts';
 import { stoppedWords } from '../lib/needs-you-words.ts';
-import { requestKey } from '../lib/request-text.ts';
-import { stoppedStages } from '../lib/stages-needing-you.ts';
 
-/** Something to alert a person about while no tab of Callboard is visible. */
+/** Something to alert a person about while they look elsewhere. */
 export interface Need {
-  /** The same in every tab. */
+  /** The same in every tab, and in what is pushed to a device. */
   key: string;
+  signal: Signal;
   title: string;
+  /** The page that shows it. */
+  path: string;
+  /** Null if it is about several stages. */
+  stageId: Announcement['stageId'] | null;
 }
 
 export type Needs = ReadonlyMap<string, Need>;
 
 type Seen = Pick<BoardView, 'stages' | 'pending' | 'unsettled'>;
 
-const keyOf = (stageId: string) => `stopped ${stageId}`;
-
-/** Everything that needs a person: each request, and each stage that stopped without one. */
+/** Everything on the board that a person is told about, in words. */
 export function alertReasons(view: Seen): Needs {
   const stages = new Map(view.stages.map((stage) => [stage.id, stage]));
-  const requests = view.pending.map((request) => {
-    const stage = stages.get(request.stageId);
-    const title = askTitle(request, stage?.title ?? request.stageId, stage?.worktree?.path ?? null);
-    return { key: requestKey(request), title };
+  const requests = new Map(view.pending.map((request) => [`${request.stageId} ${request.requestId}`, request]));
+  const needs = announcementsOf(view).map((announcement): [string, Need] => {
+    const { key, signal, stageId, requestId } = announcement;
+    const stage = stages.get(stageId);
+    const request = requests.get(`${stageId} ${requestId}`);
+    const name = stage?.title ?? stageId;
+    const title =
+      request !== undefined
+        ? askTitle(request, name, stage?.worktree?.path ?? null)
+        : `${name}: ${stage === undefined || signal === 'finished' ? 'ready for review' : stoppedWords(stage).text}`;
+    return [key, { key, signal, title, path: announcementPath(announcement), stageId }];
   });
-  const stopped = stoppedStages(view).map((stage) => ({
-    key: keyOf(stage.id),
-    title: `${stage.title}: ${stoppedWords(stage).text}`,
-  }));
-  return new Map([...requests, ...stopped].map((need) => [need.key, need]));
+  return new Map(needs);
 }
 
-/** More stages than this that stop together (after a restart of Callboard, say) share one alert. */
+/** More stages than this that change together (after a restart of Callboard, say) share one alert. */
 const ONE_BY_ONE = 3;
+
+const MANY: Readonly<Record<Signal, (count: number) => string>> = {
+  waiting: (count) => `${count} stages need you`,
+  failed: (count) => `${count} stages have failed`,
+  finished: (count) => `${count} stages are ready for review`,
+};
 
 /** The reasons that are new since `before`. */
 export function newAlertReasons(before: Needs, now: Needs): Need[] {
   const fresh = [...now.values()].filter(({ key }) => !before.has(key));
-  const stopped = fresh.filter(({ key }) => key.startsWith(keyOf('')));
-  if (stopped.length <= ONE_BY_ONE) return fresh;
-  const all = { key: stopped.map(({ key }) => key).join(), title: `${stopped.length} stages need you` };
-  return [...fresh.filter((need) => !stopped.includes(need)), all];
+  const isRequest = ({ key }: Need) => key.startsWith('request ');
+  const ofStages = (signal: Signal): Need[] => {
+    const some = fresh.filter((need) => need.signal === signal && !isRequest(need));
+    if (some.length <= ONE_BY_ONE) return some;
+    const path = signal === 'finished' ? '/' : '/inbox';
+    const key = some.map(({ key }) => key).join();
+    return [{ key, signal, title: MANY[signal](some.length), path, stageId: null }];
+  };
+  return [...fresh.filter(isRequest), ...ofStages('waiting'), ...ofStages('failed'), ...ofStages('finished')];
 }

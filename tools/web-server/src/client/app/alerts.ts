@@ -1,10 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
+import { AlertChannel, type AlertSettings, quietUntil } from '@callboard/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
+import { useNavigate } from 'react-router';
 import { z } from 'zod';
 import { create } from 'zustand';
 import { boardQuery } from '../data/queries.ts';
 import { readStored, writeStored } from '../lib/browser-storage.ts';
 import { alertReasons, type Need, type Needs, newAlertReasons } from './alert-reasons.ts';
+import { playSound } from './alert-sounds.ts';
+import { isLookedAt } from './looking.ts';
 
 const KEY = 'callboard-alerts';
 const Settings = z.object({ notify: z.boolean(), sound: z.boolean() });
@@ -12,7 +16,7 @@ type Settings = z.infer<typeof Settings>;
 
 const canNotify = () => 'Notification' in window && Notification.permission === 'granted';
 
-/** How to alert a person who does not look at Callboard. Off by default, and off if the browser no longer allows it. */
+/** What this browser may do to alert a person. Off by default, and off if the browser no longer allows it. */
 export const useAlertSettings = create<Settings>(() => {
   const { notify, sound } = readStored(KEY, Settings, { notify: false, sound: false });
   return { notify: notify && canNotify(), sound };
@@ -31,39 +35,10 @@ export async function turnOnNotifications(): Promise<boolean> {
   return canNotify();
 }
 
-const VISIBLE = 'callboard-visible';
-
-/** Tells the other tabs while this one is visible. */
-function useToldVisible(): void {
-  useEffect(() => {
-    let stop: AbortController | undefined;
-    const tell = () => {
-      stop?.abort();
-      stop = undefined;
-      if (document.visibilityState !== 'visible' || !('locks' in navigator)) return;
-      const current = new AbortController();
-      stop = current;
-      const held = () => new Promise<void>((resolve) => current.signal.addEventListener('abort', () => resolve()));
-      navigator.locks.request(VISIBLE, { mode: 'shared', signal: current.signal }, held).catch(() => undefined);
-    };
-    tell();
-    document.addEventListener('visibilitychange', tell);
-    return () => {
-      stop?.abort();
-      document.removeEventListener('visibilitychange', tell);
-    };
-  }, []);
-}
-
-async function isAnyTabVisible(): Promise<boolean> {
-  if (document.visibilityState === 'visible') return true;
-  if (!('locks' in navigator)) return false;
-  return (await navigator.locks.query()).held?.some(({ name }) => name === VISIBLE) ?? false;
-}
-
-/** Alerts the person about new reasons while no tab is visible, once for all tabs. */
+/** Alerts the person about new reasons while they do not look at that stage, once for all tabs. */
 export function useAlerts(): void {
-  useToldVisible();
+  const cache = useQueryClient();
+  const navigate = useNavigate();
   const { data } = useQuery({
     ...boardQuery,
     select: ({ pending, stages, unsettled }) => ({ pending, stages, unsettled }),
@@ -74,18 +49,30 @@ export function useAlerts(): void {
     const before = known.current;
     known.current = alertReasons(data);
     if (before === null) return;
-    for (const need of newAlertReasons(before, known.current)) void alert(need);
-  }, [data]);
+    const open = (path: string) => void navigate(path);
+    for (const need of newAlertReasons(before, known.current)) {
+      const settings = cache.getQueryData(boardQuery.queryKey)?.me.alerts;
+      if (settings !== undefined) void alert(need, settings, open);
+    }
+  }, [data, cache, navigate]);
+}
+
+/** Which of a browser's means a signal may use now, in the person's settings. */
+export function allowedNow({ signal }: Pick<Need, 'signal'>, settings: AlertSettings, now: Date): AlertChannel[] {
+  if (quietUntil(settings.quiet, now) !== null) return [];
+  return AlertChannel.options.filter((channel) => settings[signal][channel]);
 }
 
 const ONCE_MS = 3_000;
 
-async function alert(need: Need): Promise<void> {
+async function alert(need: Need, settings: AlertSettings, open: (path: string) => void): Promise<void> {
   const { notify, sound } = useAlertSettings.getState();
-  if ((!notify && !sound) || (await isAnyTabVisible())) return;
+  const allowed = allowedNow(need, settings, new Date());
+  const [mayNotify, maySound] = [notify && allowed.includes('notification'), sound && allowed.includes('sound')];
+  if ((!mayNotify && !maySound) || (await isLookedAt(need.stageId))) return;
   const tell = async () => {
-    if (sound) beep();
-    if (notify) showNotification(need);
+    if (maySound) playSound(need.signal);
+    if (mayNotify) showNotification(need, open);
     await new Promise((resolve) => setTimeout(resolve, ONCE_MS));
   };
   if (!('locks' in navigator)) return tell();
@@ -94,28 +81,18 @@ async function alert(need: Need): Promise<void> {
   );
 }
 
-function showNotification({ key, title }: Need): void {
+const ICONS = {
+  waiting: '/favicon-needs-you.svg',
+  failed: '/favicon-failed.svg',
+  finished: '/favicon-finished.svg',
+};
+
+function showNotification({ key, signal, title, path }: Need, open: (path: string) => void): void {
   if (!canNotify()) return;
-  const shown = new Notification(title, { tag: key, icon: '/favicon-needs-you.svg' });
+  const shown = new Notification(title, { tag: key, icon: ICONS[signal] });
   shown.onclick = () => {
     window.focus();
+    open(path);
     shown.close();
   };
-}
-
-/** Plays two short tones. A page without a click so far stays silent. */
-export function beep(): void {
-  if (typeof AudioContext === 'undefined') return;
-  const audio = new AudioContext();
-  const volume = audio.createGain();
-  volume.gain.value = 0.08;
-  volume.connect(audio.destination);
-  [660, 880].forEach((pitch, index) => {
-    const tone = audio.createOscillator();
-    tone.frequency.value = pitch;
-    tone.connect(volume);
-    tone.start(audio.currentTime + index * 0.15);
-    tone.stop(audio.currentTime + index * 0.15 + 0.12);
-  });
-  setTimeout(() => void audio.close(), 1_000);
 }

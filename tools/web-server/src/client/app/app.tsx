@@ -12,6 +12,7 @@ import {
   DecisionsPage,
   InboxPage,
   NotFoundPage,
+  NotificationsPage,
   SearchPage,
   SessionsPage,
   StagePage,
@@ -34,6 +35,7 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
                   <Route path="decisions" element={<DecisionsPage />} />
                   <Route path="sessions" element={<SessionsPage />} />
                   <Route path="search" element={<SearchPage />} />
+                  <Route path="notifications" element={<NotificationsPage />} />
                   <Route path="trash" element={<TrashPage />} />
                   <Route path="stages/:stageId" element={<StagePage />} />
                   <Route path="*" element={<NotFoundPage />} />

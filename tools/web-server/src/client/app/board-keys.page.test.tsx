@@ -1,4 +1,4 @@
-import type { CommandInput, PendingRequest } from '@callboard/contract';
+import { type CommandInput, NOBODY, type PendingRequest } from '@callboard/contract';
 import { act, screen, within } from '@testing-library/react';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
@@ -64,7 +64,7 @@ async function openBoard(pending: PendingRequest[] = [login, search]) {
     pending,
   });
   const later = [login, search].map(({ stageId, requestId }) => ({ stageId, requestId, until: null }));
-  const { user, server } = openPage('/', { ...view, me: { name: 'Ada', presentation: 'overlay', later } });
+  const { user, server } = openPage('/', { ...view, me: { ...NOBODY, name: 'Ada', later } });
   const approve = ({ stageId, requestId, decision: verdict }: CommandInput<'approve_tool'>) => {
     const of = stageId === login.stageId ? login : search;
     return { decision: decision({ ...of, requestId }, { outcome: verdict === 'allow' ? 'allowed' : 'denied' }) };

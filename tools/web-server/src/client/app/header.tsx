@@ -1,4 +1,4 @@
-import { CLAUDE_UNCHECKED, NO_LIMITS } from '@callboard/contract';
+import { CLAUDE_UNCHECKED, NO_LIMITS, needsYouCount, stagesNeedingYou } from '@callboard/contract';
 import {
   IconBell,
   IconBellRinging,
@@ -14,7 +14,6 @@ import { NavLink, useNavigate } from 'react-router';
 import { openLimitsDialog } from '../data/limits-dialog.ts';
 import { boardQuery } from '../data/queries.ts';
 import { limitLine } from '../lib/limit-words.ts';
-import { needsYouCount, stagesNeedingYou } from '../lib/stages-needing-you.ts';
 import { useNow } from '../lib/use-now.ts';
 import { useStreamState } from '../stream/stream-context.tsx';
 import { BrandMark } from '../ui/brand-mark.tsx';

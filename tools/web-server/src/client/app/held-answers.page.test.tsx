@@ -1,4 +1,4 @@
-import type { BoardView, Me, PendingRequest } from '@callboard/contract';
+import { type BoardView, DEFAULT_ALERTS, type Me, type PendingRequest } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
@@ -6,7 +6,7 @@ import { problem } from '../test/page-server.ts';
 import { at, board, decision, request, session, stage } from '../test/samples.ts';
 
 const HELD_UNTIL = at(60);
-const ADA: Me = { name: 'Ada', presentation: 'overlay', later: [] };
+const ADA: Me = { name: 'Ada', presentation: 'overlay', later: [], alerts: DEFAULT_ALERTS };
 
 /** Two stages that ask; the ids are the test's own, as a tab remembers what it answered. */
 function asking(name: string): { view: BoardView; login: PendingRequest; search: PendingRequest } {

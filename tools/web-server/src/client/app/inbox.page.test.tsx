@@ -1,4 +1,4 @@
-import type { BoardView, Me, PendingRequest } from '@callboard/contract';
+import { type BoardView, DEFAULT_ALERTS, type Me, type PendingRequest } from '@callboard/contract';
 import { act, screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
 import { useInboxPicks } from '../features/interaction/model/inbox-picks.ts';
@@ -6,7 +6,7 @@ import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { at, board, decision, request, session, stage } from '../test/samples.ts';
 
-const ADA: Me = { name: 'Ada', presentation: 'overlay', later: [] };
+const ADA: Me = { name: 'Ada', presentation: 'overlay', later: [], alerts: DEFAULT_ALERTS };
 const TITLES = ['Login form', 'Search index', 'Footer', 'Header'];
 const DELETES = [{ code: 'deletes' as const, text: 'Deletes dist.', command: null }];
 

@@ -3,6 +3,7 @@ import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import {
   IconArrowBackUp,
   IconBell,
+  IconBellCog,
   IconCheck,
   IconCircleDot,
   IconClockPause,
@@ -104,6 +105,10 @@ export function usePageEntries(): PaletteEntry[] {
     page('/inbox', 'Inbox', { icon: <IconInbox {...ICON} />, key: FRAME_KEYS.inbox }),
     page('/sessions', 'Sessions', { icon: <IconList {...ICON} />, key: FRAME_KEYS.sessions }),
     page('/decisions', 'Decisions', { icon: <IconHistory {...ICON} />, key: FRAME_KEYS.decisions }),
+    page('/notifications', 'Notifications', {
+      icon: <IconBellCog {...ICON} />,
+      words: 'alerts sound quiet hours push settings',
+    }),
     page('/trash', 'Trash', { icon: <IconTrash {...ICON} /> }),
     // Opened once the palette has closed.
     ...(hasLimits

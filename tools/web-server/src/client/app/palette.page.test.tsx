@@ -1,3 +1,4 @@
+import { NOBODY } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
@@ -87,7 +88,7 @@ it('sets a stage’s request aside, and lets it call again', async () => {
     stages: [{ stage: login, session: session('STAGE-1', { state: 'waiting' }) }],
     pending: [request('STAGE-1', 'r1')],
   });
-  const { user, server } = await openPalette({ ...asking, me: { name: 'Ada', presentation: 'quiet', later: [] } });
+  const { user, server } = await openPalette({ ...asking, me: { ...NOBODY, name: 'Ada', presentation: 'quiet' } });
   const { stageId, requestId } = request('STAGE-1', 'r1');
   server.answer({ set_later: ({ until }) => ({ later: until === null ? null : { stageId, requestId, until: null } }) });
   const sent = () => server.received.flatMap(({ command, input }) => (command === 'set_later' ? [input] : []));

@@ -1,4 +1,4 @@
-import { type BoardView, type Me, type PendingRequest, StageId } from '@callboard/contract';
+import { type BoardView, type Me, NOBODY, type PendingRequest, StageId } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
@@ -7,7 +7,7 @@ import { at, board, request, session, stage } from '../test/samples.ts';
 
 const login = request('STAGE-1', 'r1', { createdAt: at(1) });
 const search = request('STAGE-2', 'r2', { createdAt: at(2), input: { command: 'make' } });
-const ADA: Me = { name: 'Ada', presentation: 'overlay', later: [] };
+const ADA: Me = { ...NOBODY, name: 'Ada' };
 
 const asking = (me: Partial<Me> = {}, pending: PendingRequest[] = [login, search]) => ({
   ...board({
@@ -100,7 +100,7 @@ it('shows only a card to whoever wants it quiet; C opens the request', async () 
 
 it('keeps the choice on the server', async () => {
   const { user, server, told } = open('/', asking({}, []));
-  server.answer({ update_me: ({ presentation }) => ({ me: { ...ADA, presentation } }) });
+  server.answer({ update_me: (patch) => ({ me: { ...ADA, ...patch } }) });
   await user.click(await screen.findByRole('button', { name: 'Account' }));
   await user.click(await screen.findByRole('menuitemradio', { name: 'Beside the page', hidden: true }));
   await expect.poll(told).toMatchObject([{ command: 'update_me', input: { presentation: 'panel' } }]);

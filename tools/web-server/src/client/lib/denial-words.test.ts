@@ -1,8 +1,7 @@
-import type { StageView } from '@callboard/contract';
+import { type StageView, stagesNeedingYou } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { at, board, session, stage } from '../test/samples.ts';
 import { canAcknowledgeDenial, stoppedWords } from './needs-you-words.ts';
-import { stagesNeedingYou } from './stages-needing-you.ts';
 import { reasonWords, stateWords } from './state-words.ts';
 
 const openDenial = { source: 'rule', detail: 'Bash(npm run *)', asked: 'Bash npm run foo', at: at(1) };

@@ -51,6 +51,9 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   message_id_reused: own(null),
   cannot_go_back: own(null),
   page_only: own(null),
+  // On the page that lists the devices.
+  unknown_device: own('refresh'),
+  push_failed: own(null),
   // What a stage was given.
   unknown_dependency: own('edit-stage'),
   unknown_base: own('edit-stage'),

@@ -4,6 +4,7 @@ import * as the from './example-values.ts';
 import { limitExamples } from './limit-values.ts';
 import * as moved from './move-in-values.ts';
 import { ruleExamples } from './rule-examples.ts';
+import { signalExamples } from './signal-examples.ts';
 import * as work from './worktree-values.ts';
 
 type Examples = { readonly [T in RoutedCommand]: { input: CommandInput<T>; reply: CommandReply<T> } };
@@ -25,6 +26,7 @@ export const examples: Examples = {
   },
   update_me: { input: { presentation: 'panel' }, reply: { me: the.me } },
   ...limitExamples,
+  ...signalExamples,
   search: {
     input: { q: 'rate limit', limit: 20 },
     reply: {

@@ -34,6 +34,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   cannot_allow: 'No rule could let the denied call run; `detail` says why, and what to do instead.',
   unknown_file: 'The file was removed, or sent with a message, or never belonged to this stage.',
   unknown_folder: 'There is no such folder.',
+  unknown_device: 'No notifications are pushed to such a device of yours.',
+  push_failed: 'The push service of the browser did not take the message; `detail` says why.',
   unknown_login: 'There is no such login; it may have ended already.',
   unknown_trash: 'The entry is no longer in the trash: it was restored, or deleted because of its age.',
   unknown_worktree: 'The project has no worktree of that name; it may have been cleaned up already.',

@@ -16,6 +16,7 @@ import { loginRelays } from './logins.ts';
 import { moveInRelays } from './move-in.ts';
 import { projectRelays } from './projects.ts';
 import { pullRequestRelays } from './pull-requests.ts';
+import { pushRelays } from './push.ts';
 import { queueRelays } from './queue.ts';
 import { createAsk, type Relays, relayRoute } from './relay.ts';
 import { requestRuleRelays, ruleRelays } from './rules.ts';
@@ -40,7 +41,7 @@ const relays: Record<string, Relays> = {
   review: commentRelays,
   sessions: { ...sessionRelays, ...rewindRelays, ...goOnRelays },
   queue: queueRelays,
-  requests: { ...requestRelays, ...requestRuleRelays },
+  requests: { ...requestRelays, ...requestRuleRelays, ...pushRelays },
   rules: ruleRelays,
   service: loginRelays,
   trash: trashRelays,

@@ -1,4 +1,4 @@
-import { CapabilitiesQuery } from '@callboard/contract';
+import { CapabilitiesQuery, StageId } from '@callboard/contract';
 import { z } from 'zod';
 import { wholeNumber } from './query.ts';
 import { MESSAGE_BODY_LIMIT, type Relays } from './relay.ts';
@@ -161,7 +161,17 @@ export const requestRelays = {
   update_me: {
     summary: 'Change your settings',
     description:
-      '`presentation` is how requests present themselves to the person who sends this: `overlay`, `panel` or `quiet`. The board has the current settings as `me`.',
+      '`presentation` is how requests present themselves to the person who sends this: `overlay`, `panel` or `quiet`. `alerts` is what is signalled to them, and how, with their quiet hours. What is left out stays. The board has the current settings as `me`.',
+  },
+  tell_looking: {
+    summary: 'Tell what you look at',
+    description:
+      'For one tab, and for the next minute: `everything`, a stage, or null. Nobody is notified of a stage that they look at.',
+  },
+  get_looking: {
+    summary: 'Ask whether you look at a stage',
+    description: 'In any tab of any of your devices.',
+    query: z.object({ stageId: StageId }),
   },
   approve_tool: {
     summary: 'Allow or deny a request',

@@ -1,4 +1,12 @@
-import { Later, type Me, Presentation, type RequestId, type StageId } from '@callboard/contract';
+import {
+  AlertSettings,
+  DEFAULT_ALERTS,
+  Later,
+  type Me,
+  Presentation,
+  type RequestId,
+  type StageId,
+} from '@callboard/contract';
 import type { PeopleTable } from '../../ports/people-table.ts';
 import type { Database } from '../database.ts';
 
@@ -16,15 +24,18 @@ export function peopleTable(db: Database): PeopleTable {
       .select(['later.person', 'later.stage_id', 'later.request_id', 'later.until']);
   return {
     async find(name: string): Promise<Me> {
-      const kept = await db.selectFrom('people').select('presentation').where('name', '=', name).executeTakeFirst();
+      const row = db.selectFrom('people').select(['presentation', 'alerts']).where('name', '=', name);
+      const kept = await row.executeTakeFirst();
       const rows = await open().where('person', '=', name).orderBy('requests.ordinal').execute();
-      return { name, presentation: Presentation.parse(kept?.presentation ?? 'overlay'), later: rows.map(toLater) };
+      const presentation = Presentation.parse(kept?.presentation ?? 'overlay');
+      return { name, presentation, later: rows.map(toLater), alerts: alertsOf(kept?.alerts ?? null) };
     },
-    async savePresentation(name: string, presentation: Presentation): Promise<void> {
+    async saveSettings(name: string, settings: { presentation: Presentation; alerts: AlertSettings }): Promise<void> {
+      const fields = { presentation: settings.presentation, alerts: JSON.stringify(settings.alerts) };
       await db
         .insertInto('people')
-        .values({ name, presentation })
-        .onConflict((conflict) => conflict.column('name').doUpdateSet({ presentation }))
+        .values({ name, ...fields })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet(fields))
         .execute();
     },
     async listReturning() {
@@ -66,3 +77,6 @@ export function peopleTable(db: Database): PeopleTable {
 
 const toLater = (row: { stage_id: string; request_id: string; until: string | null }): Later =>
   Later.parse({ stageId: row.stage_id, requestId: row.request_id, until: row.until });
+
+const alertsOf = (document: string | null): AlertSettings =>
+  document === null ? DEFAULT_ALERTS : AlertSettings.parse(JSON.parse(document));

@@ -2,6 +2,7 @@ import type { Tables } from '../../store.ts';
 import type { Database } from '../database.ts';
 import type { KnownSessions } from '../known-sessions.ts';
 import { agreedTable } from './agreed.ts';
+import { announcementsTable, deliveriesTable } from './announcements.ts';
 import { attachmentsTable } from './attachments.ts';
 import { capabilitiesTable } from './capabilities.ts';
 import { checksTable } from './checks.ts';
@@ -19,6 +20,7 @@ import type { GivenRows } from './outbox-row.ts';
 import { peopleTable } from './people.ts';
 import { phaseRunsTable } from './phase-runs.ts';
 import { projectsTable } from './projects.ts';
+import { pushTable } from './push.ts';
 import { requestsTable } from './requests.ts';
 import { rulesTable } from './rules.ts';
 import { sessionsTable } from './sessions.ts';
@@ -174,6 +176,21 @@ export class SqliteTables implements Tables {
   get turnMarks() {
     this.made.turnMarks ??= turnMarksTable(this.db);
     return this.made.turnMarks;
+  }
+
+  get announcements() {
+    this.made.announcements ??= announcementsTable(this.db);
+    return this.made.announcements;
+  }
+
+  get deliveries() {
+    this.made.deliveries ??= deliveriesTable(this.db);
+    return this.made.deliveries;
+  }
+
+  get push() {
+    this.made.push ??= pushTable(this.db);
+    return this.made.push;
   }
 
   get clock() {

@@ -1,9 +1,15 @@
-import { type BoardView, type PendingRequest, STAKE_WORDS, type StageId, type StageView } from '@callboard/contract';
+import {
+  type BoardView,
+  type PendingRequest,
+  STAKE_WORDS,
+  type StageId,
+  type StageView,
+  waitingSince,
+} from '@callboard/contract';
 import { type QueryClient, QueryObserver, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, use, useMemo, useState, useSyncExternalStore } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { memoizeByObject } from '../../../lib/memoize.ts';
-import { waitingSince } from '../../../lib/stages-needing-you.ts';
 import { type CardWords, cardWords, type PhaseWords, phaseWords } from '../model/card-words.ts';
 
 export interface CardData {

@@ -1,5 +1,5 @@
+import { needsYouCount } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { needsYouCount } from '../../../lib/stages-needing-you.ts';
 import { at, board, decision, request, session, stage } from '../../../test/samples.ts';
 import { columnCounts, columnStages, countElsewhere } from './columns.ts';
 

@@ -1,6 +1,12 @@
-import type { BoardView, Column, StageId, StageView } from '@callboard/contract';
+import {
+  type BoardView,
+  type Column,
+  type StageId,
+  type StageView,
+  stagesNeedingYou,
+  waitingSince,
+} from '@callboard/contract';
 import { memoizeByObject } from '../../../lib/memoize.ts';
-import { stagesNeedingYou, waitingSince } from '../../../lib/stages-needing-you.ts';
 
 export const COLUMN_TITLES: Record<Column, string> = {
   backlog: 'Backlog',

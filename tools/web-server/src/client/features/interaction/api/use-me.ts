@@ -1,4 +1,5 @@
 import {
+  type AlertSettings,
   type BoardView,
   type CommandInput,
   type CommandReply,
@@ -28,6 +29,16 @@ export function useSetPresentation() {
     run: (presentation: Presentation) => client.command('update_me', { presentation }),
     failed: 'The setting was not changed',
     done: ({ me }: CommandReply<'update_me'>) => setMe(cache, (old) => ({ ...old, presentation: me.presentation })),
+  });
+}
+
+/** Changes what is signalled to this person, and how, on all devices. */
+export function useSetAlerts() {
+  const cache = useQueryClient();
+  return useCommand({
+    run: (alerts: AlertSettings) => client.command('update_me', { alerts }),
+    failed: 'The setting was not changed',
+    done: ({ me }: CommandReply<'update_me'>) => setMe(cache, (old) => ({ ...old, alerts: me.alerts })),
   });
 }
 

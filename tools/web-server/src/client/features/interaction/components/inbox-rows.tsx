@@ -1,11 +1,10 @@
-import type { PendingRequest, StageView } from '@callboard/contract';
+import { type PendingRequest, type StageView, waitingSince } from '@callboard/contract';
 import { Checkbox } from '@mantine/core';
 import { memo, type ReactNode } from 'react';
 import { Link } from 'react-router';
 import { clockTime } from '../../../lib/format.ts';
 import { stoppedWords } from '../../../lib/needs-you-words.ts';
 import { requestKey } from '../../../lib/request-text.ts';
-import { waitingSince } from '../../../lib/stages-needing-you.ts';
 import { KindIcon } from '../../../ui/kind-icon.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { StageIdText } from '../../../ui/stage-id-text.tsx';

@@ -1,4 +1,4 @@
-import type { StageView } from '@callboard/contract';
+import { type StageView, waitingSince } from '@callboard/contract';
 import { useId } from 'react';
 import {
   useAcknowledgeAlarm,
@@ -9,7 +9,6 @@ import {
 } from '../../../data/stage-commands.ts';
 import { checkAtGate } from '../../../lib/check-words.ts';
 import { canAcknowledgeDenial, phaseNext, stoppedWords } from '../../../lib/needs-you-words.ts';
-import { waitingSince } from '../../../lib/stages-needing-you.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';

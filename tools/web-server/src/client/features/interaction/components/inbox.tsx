@@ -1,11 +1,10 @@
-import type { PendingRequest, StageId, StageView } from '@callboard/contract';
+import { type PendingRequest, type StageId, type StageView, stoppedStages } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { requestKey } from '../../../lib/request-text.ts';
-import { stoppedStages } from '../../../lib/stages-needing-you.ts';
 import { useDecideAll } from '../api/use-decide.ts';
 import { useNotHeldByMe } from '../api/use-held.ts';
 import { useAside } from '../api/use-me.ts';

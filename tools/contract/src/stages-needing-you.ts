@@ -1,4 +1,5 @@
-import type { BoardView, StageView } from '@callboard/contract';
+import type { BoardView } from './board.ts';
+import type { StageView } from './stages.ts';
 
 type Needy = Pick<BoardView, 'stages' | 'pending' | 'unsettled'>;
 

@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest';
-import { at, board, decision, request, session, stage } from '../test/samples.ts';
+import { at, board, idle, request, session, stage } from '../test/sample-board.ts';
+import { sampleDecision } from '../test/samples.ts';
 import { needsYouCount, stagesNeedingYou, stoppedStages } from './stages-needing-you.ts';
 
-const lastTurn = (outcome: string) => ({ outcome, at: at(0), message: null });
-const idle = (id: string, outcome: string, change = {}) => ({
-  stage: stage(id),
-  session: session(id, { state: 'idle', lastTurn: lastTurn(outcome), ...change }),
-});
+const decision = ({ stageId, requestId }: { stageId: string; requestId: string }) =>
+  sampleDecision({ stageId, requestId, delivery: 'unknown' });
+
 const ids = (stages: readonly { id: string }[]) => stages.map(({ id }) => id);
 
 it('counts each stage once, whatever it needs', () => {
@@ -21,7 +20,7 @@ it('counts each stage once, whatever it needs', () => {
       { stage: stage('READY-1') },
     ],
     pending: ['a', 'b', 'c'].map((id) => request('ASKS-3', id)),
-    unsettled: [decision(request('FAILED-1', 'd'), { delivery: 'unknown' })],
+    unsettled: [decision(request('FAILED-1', 'd'))],
   });
   expect(ids(stagesNeedingYou(view))).toEqual(['ASKS-3', 'FAILED-1', 'INTERRUPTED-1', 'GATE-1', 'SILENT-1']);
   expect(needsYouCount(view)).toBe(view.stages.filter(({ column }) => column === 'needs-you').length);
@@ -30,7 +29,7 @@ it('counts each stage once, whatever it needs', () => {
 
 it('counts a completed stage while the delivery of an answer is unknown', () => {
   const done = { stage: stage('DONE-1', { completedAt: at(1) }), session: session('DONE-1', { state: 'ended' }) };
-  const view = board({ stages: [done], unsettled: [decision(request('DONE-1', 'a'), { delivery: 'unknown' })] });
+  const view = board({ stages: [done], unsettled: [decision(request('DONE-1', 'a'))] });
   expect(ids(stagesNeedingYou(view))).toEqual(['DONE-1']);
 });
 
@@ -43,7 +42,7 @@ it('lists the stages without a request, longest waiting first', () => {
       idle('LOST-1', 'interrupted'),
     ],
     pending: [request('ASKS-1', 'a')],
-    unsettled: [decision(request('LOST-1', 'b'), { delivery: 'unknown' })],
+    unsettled: [decision(request('LOST-1', 'b'))],
   });
   expect(ids(stoppedStages(view))).toEqual(['SILENT-1', 'FAILED-1']);
 });

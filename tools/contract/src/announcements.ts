@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { Signal } from './alerts.ts';
+import type { BoardView } from './board.ts';
+import { hasFailed } from './checks.ts';
+import { RequestId, StageId } from './ids.ts';
+import { hasReviewFailed } from './side-runs.ts';
+import type { StageView } from './stages.ts';
+import { stoppedStages } from './stages-needing-you.ts';
+
+/** Something that a person is told about once: a request, a stage that cannot go on, a stage that is ready for review. */
+export const Announcement = z.object({
+  /** The same wherever it is derived; a stage that fails again has another one. */
+  key: z.string(),
+  signal: Signal,
+  stageId: StageId,
+  /** Null if it is about the stage, not about one request. */
+  requestId: RequestId.nullable(),
+  /** Since when this is so. */
+  since: z.iso.datetime(),
+});
+export type Announcement = z.infer<typeof Announcement>;
+
+/** Whether a stage that needs a person without a request has failed; otherwise it waits for something that only a person can do. */
+function hasStageFailed({ session }: StageView): boolean {
+  if (session === null || session.alarm !== null) return false;
+  const { atGate, check, review, lastTurn } = session;
+  if (atGate && check !== null && check.state !== 'passed') return hasFailed(check);
+  if (review !== null && hasReviewFailed(review)) return true;
+  if (atGate || session.stalledSince !== null) return false;
+  if (lastTurn?.code === 'not-logged-in' || lastTurn?.code === 'settings-not-agreed') return false;
+  return session.state === 'failed' || lastTurn?.outcome === 'failed';
+}
+
+/** When the stage came to need a person or to be ready. The end of an idle process does not change it. */
+function sinceOf({ session, createdAt }: StageView): string {
+  if (session === null) return createdAt;
+  const { alarm, stalledSince, atGate, check, review, state, stateSince, lastTurn } = session;
+  if (alarm !== null) return alarm.at;
+  if (stalledSince !== null) return stalledSince;
+  if (atGate && check !== null && check.state !== 'passed') return check.since;
+  if (review !== null && hasReviewFailed(review)) return review.since;
+  return state === 'failed' || lastTurn === null ? stateSince : lastTurn.at;
+}
+
+function ofStage(signal: Signal, stage: StageView): Announcement {
+  const since = sinceOf(stage);
+  return { key: `${signal} ${stage.id} ${since}`, signal, stageId: stage.id, requestId: null, since };
+}
+
+/** Returns everything on the board that people are told about: requests, stages that need a person without one, stages ready for review. */
+export function announcementsOf(view: Pick<BoardView, 'stages' | 'pending' | 'unsettled'>): Announcement[] {
+  const requests = view.pending.map(({ stageId, requestId, createdAt: since }): Announcement => {
+    return { key: `request ${stageId} ${requestId}`, signal: 'waiting', stageId, requestId, since };
+  });
+  const stopped = stoppedStages(view).map((stage) => ofStage(hasStageFailed(stage) ? 'failed' : 'waiting', stage));
+  const finished = view.stages.filter(({ column }) => column === 'review').map((stage) => ofStage('finished', stage));
+  return [...requests, ...stopped, ...finished];
+}
+
+/** The page on which a person sees what an announcement is about, and can answer it. */
+export function announcementPath({ stageId, requestId }: Pick<Announcement, 'stageId' | 'requestId'>): string {
+  if (requestId === null) return `/stages/${encodeURIComponent(stageId)}`;
+  return `/inbox?${new URLSearchParams({ request: `${stageId}/${requestId}` })}`;
+}

@@ -1,0 +1,118 @@
+import { type LookingAt, type StageId, StageId as StageIdSchema } from '@callboard/contract';
+import { useEffect, useState } from 'react';
+import { useLocation } from 'react-router';
+import { client } from '../lib/api-client.ts';
+import { useCanCommand } from '../stream/stream-context.tsx';
+
+/** A person who has not touched a visible page for this long may have left the machine. */
+const IDLE_MS = 3 * 60_000;
+/** The server forgets after a minute what a page has said. */
+const AGAIN_MS = 30_000;
+const USES = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart', 'focus'] as const;
+const LOCK = 'callboard-looking ';
+
+/** What a person sees in a page: that stage, or on all other pages what every stage needs. */
+export function shownAt(pathname: string): LookingAt {
+  const stage = StageIdSchema.safeParse(decodeURIComponent(/^\/stages\/([^/]+)$/.exec(pathname)?.[1] ?? ''));
+  return stage.success ? stage.data : 'everything';
+}
+
+/**
+ * Tells the other tabs of this browser, by a lock, and the server what the person looks at in this one: while it is visible
+ * and in use.
+ * @returns what they look at now; null while they do not
+ */
+export function useLooking(): LookingAt | null {
+  const at = shownAt(useLocation().pathname);
+  const [isLooking, setLooking] = useState(false);
+  // Told again after the server was away: it keeps this in memory.
+  const canTell = useCanCommand();
+  useEffect(() => watchLooking(at, canTell, setLooking), [at, canTell]);
+  return isLooking ? at : null;
+}
+
+function watchLooking(at: LookingAt, canTell: boolean, onChange: (isLooking: boolean) => void): () => void {
+  const tabId = ownTabId();
+  let looking: AbortController | null = null;
+  let used = performance.now();
+  const tell = (now: LookingAt | null) => {
+    if (canTell) client.command('tell_looking', { tabId, at: now }, { keepalive: true }).catch(() => undefined);
+  };
+
+  function begin(): void {
+    if (looking !== null) return;
+    looking = new AbortController();
+    holdLock(at, looking.signal);
+    tell(at);
+    onChange(true);
+  }
+  function end(): void {
+    if (looking === null) return;
+    looking.abort();
+    looking = null;
+    tell(null);
+    onChange(false);
+  }
+  const look = () => (document.visibilityState === 'visible' ? begin() : end());
+  const use = () => {
+    used = performance.now();
+    look();
+  };
+  const again = setInterval(() => {
+    if (performance.now() - used > IDLE_MS) end();
+    else if (looking !== null) tell(at);
+  }, AGAIN_MS);
+  look();
+  document.addEventListener('visibilitychange', use);
+  window.addEventListener('pagehide', end);
+  for (const name of USES) window.addEventListener(name, use, { passive: true });
+  return () => {
+    clearInterval(again);
+    looking?.abort(); // what follows tells the server
+    document.removeEventListener('visibilitychange', use);
+    window.removeEventListener('pagehide', end);
+    for (const name of USES) window.removeEventListener(name, use);
+  };
+}
+
+const TAB_KEY = 'callboard-tab';
+
+/** The same for the life of a tab. A copied tab shares it, which costs nothing: both belong to one browser. */
+function ownTabId(): string {
+  const made = newTabId();
+  try {
+    const kept = sessionStorage.getItem(TAB_KEY) ?? made;
+    sessionStorage.setItem(TAB_KEY, kept);
+    return kept;
+  } catch {
+    return made;
+  }
+}
+
+/** `crypto.randomUUID` is missing in a page without TLS from another machine. */
+function newTabId(): string {
+  const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
+  const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+}
+
+function holdLock(at: LookingAt, signal: AbortSignal): void {
+  if (!('locks' in navigator)) return;
+  const held = () => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  navigator.locks.request(`${LOCK}${at}`, { mode: 'shared', signal }, held).catch(() => undefined);
+}
+
+/** Whether the person looks at this stage (null: at a page that shows them all), in a tab of this browser or on another device. */
+export async function isLookedAt(stageId: StageId | null): Promise<boolean> {
+  const names = [`${LOCK}everything`, ...(stageId === null ? [] : [`${LOCK}${stageId}`])];
+  if ('locks' in navigator) {
+    const { held = [] } = await navigator.locks.query();
+    if (held.some(({ name }) => name !== undefined && names.includes(name))) return true;
+  }
+  if (stageId === null) return false;
+  // A server that cannot be asked is no reason to be silent.
+  return client.command('get_looking', { stageId }).then(
+    ({ isLooking }) => isLooking,
+    () => false,
+  );
+}

@@ -1,0 +1,132 @@
+import { AlertChannel, type AlertSettings, Signal } from '@callboard/contract';
+import { ActionIcon, Checkbox, Switch } from '@mantine/core';
+import { IconVolume } from '@tabler/icons-react';
+import { useMe, useSetAlerts } from '../features/interaction/api/use-me.ts';
+import { useCanCommand } from '../stream/stream-context.tsx';
+import { playSound } from './alert-sounds.ts';
+import css from './notifications.module.css';
+import { QuietHoursFields } from './quiet-hours-fields.tsx';
+import { useAlertSwitches } from './use-alert-switches.ts';
+
+const SIGNALS: Readonly<Record<Signal, { title: string; about: string; icon: string }>> = {
+  waiting: { title: 'Waiting for you', about: 'A request, a finished phase, a stage that stopped', icon: 'needs-you' },
+  failed: { title: 'Failed', about: 'A turn, a check or a start that failed', icon: 'failed' },
+  finished: { title: 'Ready for review', about: 'A stage that Claude has finished', icon: 'finished' },
+};
+
+const CHANNELS: Readonly<Record<AlertChannel, string>> = {
+  title: 'Tab title',
+  icon: 'Tab icon',
+  sound: 'Sound',
+  notification: 'Notification',
+};
+
+/** What is signalled to a person, and how: kept by the server for all their devices, but for the switches of this browser. */
+export default function NotificationsPage() {
+  const { alerts } = useMe();
+  const set = useSetAlerts();
+  const isOff = !useCanCommand();
+  const change = (changed: Partial<AlertSettings>) => set.mutate({ ...alerts, ...changed });
+  return (
+    <div className={css.page}>
+      <h1 className={css.head}>Notifications</h1>
+      <ThisBrowser />
+      <section className={css.part} aria-labelledby="signals">
+        <h2 id="signals">Signals</h2>
+        <p className={css.about}>
+          On all your devices. Sounds and notifications come only while you do not look at that stage on any of them.
+        </p>
+        <SignalTable alerts={alerts} isOff={isOff} change={change} />
+      </section>
+      <section className={css.part} aria-labelledby="quiet">
+        <h2 id="quiet">Quiet hours</h2>
+        <QuietHoursFields quiet={alerts.quiet} isOff={isOff} change={(quiet) => change({ quiet })} />
+      </section>
+    </div>
+  );
+}
+
+function ThisBrowser() {
+  const { notify, sound, toggleNotify, toggleSound } = useAlertSwitches();
+  return (
+    <section className={css.part} aria-labelledby="browser">
+      <h2 id="browser">This browser</h2>
+      <Switch
+        className={css.switch}
+        label="Show notifications"
+        description="While a tab of Callboard is open"
+        checked={notify}
+        onChange={toggleNotify}
+      />
+      <Switch
+        className={css.switch}
+        label="Play sounds"
+        description="A browser plays them only after a click into the page"
+        checked={sound}
+        onChange={toggleSound}
+      />
+    </section>
+  );
+}
+
+interface SignalTableProps {
+  alerts: AlertSettings;
+  isOff: boolean;
+  change: (changed: Partial<AlertSettings>) => void;
+}
+
+function SignalTable({ alerts, isOff, change }: SignalTableProps) {
+  return (
+    <table className={css.table}>
+      <thead>
+        <tr>
+          <th scope="col">
+            <span className="visually-hidden">Signal</span>
+          </th>
+          {AlertChannel.options.map((channel) => (
+            <th key={channel} scope="col">
+              {CHANNELS[channel]}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {Signal.options.map((signal) => (
+          <tr key={signal}>
+            <th scope="row">
+              <img src={`/favicon-${SIGNALS[signal].icon}.svg`} alt="" width={20} height={20} />
+              <div>
+                <div>{SIGNALS[signal].title}</div>
+                <div className={css.hint}>{SIGNALS[signal].about}</div>
+              </div>
+            </th>
+            {AlertChannel.options.map((channel) => (
+              <td key={channel}>
+                <div className={css.cell}>
+                  <Checkbox
+                    aria-label={`${SIGNALS[signal].title}: ${CHANNELS[channel].toLowerCase()}`}
+                    checked={alerts[signal][channel]}
+                    disabled={isOff}
+                    onChange={({ currentTarget: { checked } }) =>
+                      change({ [signal]: { ...alerts[signal], [channel]: checked } })
+                    }
+                  />
+                  {channel === 'sound' && (
+                    <ActionIcon
+                      variant="subtle"
+                      color="gray"
+                      aria-label={`Play the sound of: ${SIGNALS[signal].title}`}
+                      onClick={() => playSound(signal)}
+                    >
+                      <IconVolume size={16} stroke={1.75} />
+                    </ActionIcon>
+                  )}
+                </div>
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
