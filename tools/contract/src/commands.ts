@@ -13,11 +13,12 @@ import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { ImportBody, ImportReply } from './imports.ts';
 import { limitCommands } from './limit-commands.ts';
 import { loginCommands } from './login-commands.ts';
+import { lookingCommands } from './looking-commands.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { moveInCommands } from './move-in-commands.ts';
-import { Later, LookingAt, Me, MePatch } from './people.ts';
+import { Later, Me, MePatch } from './people.ts';
 import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
 import { pullRequestCommands } from './pull-request-commands.ts';
 import { pushCommands } from './push.ts';
@@ -196,10 +197,6 @@ export const commands = {
   },
   /** Changes the settings of the person who sends this. */
   update_me: { input: MePatch, reply: z.object({ me: Me }) },
-  /** Tells what the person looks at in one tab, for the next minute; null: nothing any more. */
-  tell_looking: { input: z.object({ tabId: z.uuid(), at: LookingAt.nullable() }), reply: nothing },
-  /** Whether the person who asks looks at this stage, in any tab of any device. */
-  get_looking: { time: 'read', input: z.object(onStage), reply: z.object({ isLooking: z.boolean() }) },
   get_decisions: {
     time: 'read',
     input: DecisionFilter,
@@ -286,6 +283,7 @@ export const commands = {
   ...reviewCommands,
   ...ruleCommands,
   ...goingBackCommands,
+  ...lookingCommands,
   ...pushCommands,
   ...loginCommands,
 } as const;

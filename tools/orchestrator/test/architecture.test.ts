@@ -157,6 +157,7 @@ describe('the orchestrator', () => {
     'backup.ts': ['data-dir.ts', 'lib', 'store'],
     'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store', 'worktree-commands'],
     compose: [
+      'announcements',
       'claude',
       'comments',
       'data-dir.ts',
@@ -165,6 +166,7 @@ describe('the orchestrator', () => {
       'store',
       'disk',
       'pull-requests',
+      'push',
       'rewinds',
       'rules',
       'sessions',
@@ -202,6 +204,7 @@ describe('the orchestrator', () => {
       kysely: /^orchestrator\/src\/store\/sqlite\//,
       'node:sqlite': /^orchestrator\/src\/(store\/sqlite\/(node-sqlite|search\/search-files)|backup)\.ts$/,
       'prom-client': /^orchestrator\/src\/metrics\//,
+      'web-push': /^orchestrator\/src\/push\//,
       ws: /^orchestrator\/src\/gateway\//,
       uuid: /^orchestrator\/src\/lib\/edges\.ts$/,
       yaml: /^orchestrator\/src\/(project-settings|stages|trust)\//,

@@ -21,6 +21,7 @@ it('treats an unreachable, starting or overloaded server as transient', () => {
     'search_unavailable',
     'no_confirmation',
     'code_host_unreachable',
+    'push_failed',
     'orchestrator_unreachable',
     'starting',
   ]);

@@ -28,7 +28,8 @@ interface PushDevicesParts {
   publicKey: string;
 }
 
-function makeKeys(): PushKeys {
+/** Returns a new key pair. */
+export function makeKeys(): PushKeys {
   const pair = createECDH('prime256v1');
   pair.generateKeys();
   const scalar = pair.getPrivateKey();

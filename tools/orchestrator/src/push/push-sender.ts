@@ -57,29 +57,43 @@ export function createPushSender({
     });
   };
 
+  /** Encrypts and signs. Returns why that is impossible: a browser may have sent a key that is none. */
+  async function seal({ subscription, origin }: Parameters<PushSender['send']>[0], message: PushMessage) {
+    const subject = origin.startsWith('https://') ? origin : NO_CONTACT;
+    // Loaded when it is first needed: most people push nothing.
+    const { default: webPush } = await import('web-push');
+    try {
+      return webPush.generateRequestDetails(subscription, JSON.stringify(message), {
+        ...{ vapidDetails: { subject, ...keys }, TTL: TTL_SECONDS, contentEncoding: 'aes128gcm' },
+        urgency: message.signal === 'waiting' && !message.isSettled ? 'high' : 'normal',
+        topic: hash('sha256', message.tag, 'base64url').slice(0, 32), // replaces what the service still holds
+      });
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  }
+
   return {
     async send({ subscription, origin }, message, signal) {
-      const { endpoint, keys: browserKeys } = subscription;
+      const { endpoint } = subscription;
       const { hostname } = new URL(endpoint);
       const address = hostname.replace(/^\[(.*)\]$/, '$1');
       if (isIP(address) !== 0 && !mayConnect(address))
         return { kind: 'refused', error: reachWords(hostname, new Error(NOT_PUBLIC)) };
-      const subject = origin.startsWith('https://') ? origin : NO_CONTACT;
-      // Loaded when it is first needed: most people push nothing.
-      const { default: webPush } = await import('web-push');
-      const { headers, body } = webPush.generateRequestDetails(
-        { endpoint, keys: browserKeys },
-        JSON.stringify(message),
-        {
-          ...{ vapidDetails: { subject, ...keys }, TTL: TTL_SECONDS, contentEncoding: 'aes128gcm' },
-          urgency: message.signal === 'waiting' && !message.isSettled ? 'high' : 'normal',
-          topic: hash('sha256', message.tag, 'base64url').slice(0, 32), // replaces what the service still holds
-        },
-      );
+      const sealed = await seal({ subscription, origin }, message);
+      if (sealed instanceof Error)
+        return { kind: 'refused', error: `Nothing can be encrypted for it: ${sealed.message}.` };
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
       return new Promise((resolve) => {
         const refuse = (error: Error) => resolve({ kind: 'refused', error: reachWords(hostname, error) });
-        const options = { method: 'POST', headers, lookup: guarded, signal: limit, agent: false, ...(ca && { ca }) };
+        const options = {
+          method: 'POST',
+          headers: sealed.headers,
+          lookup: guarded,
+          signal: limit,
+          agent: false,
+          ...(ca && { ca }),
+        };
         const sending = request(endpoint, options, (answer) => {
           const parts: string[] = [];
           answer.setEncoding('utf8');
@@ -93,7 +107,7 @@ export function createPushSender({
           });
         });
         sending.on('error', refuse);
-        sending.end(body);
+        sending.end(sealed.body);
       });
     },
   };

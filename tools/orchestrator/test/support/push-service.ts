@@ -43,12 +43,13 @@ export interface Received {
 export interface PushService {
   origin: string;
   received: Received[];
-  answer(...answers: PushAnswer[]): void;
+  /** `nothing`: the connection stays open without an answer. */
+  answer(...answers: (PushAnswer | 'nothing')[]): void;
 }
 
 export async function startPushService(): Promise<PushService> {
   const received: Received[] = [];
-  let answers: PushAnswer[] = [{ status: 201 }];
+  let answers: (PushAnswer | 'nothing')[] = [{ status: 201 }];
   const server = createServer({ cert: CERTIFICATE, key: KEY }, (request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
@@ -56,7 +57,7 @@ export async function startPushService(): Promise<PushService> {
       received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(parts) });
       const [answer = { status: 500 }] = answers;
       if (answers.length > 1) answers = answers.slice(1);
-      response.writeHead(answer.status, answer.headers).end(answer.text);
+      if (answer !== 'nothing') response.writeHead(answer.status, answer.headers).end(answer.text);
     });
   });
   server.listen(0, '127.0.0.1');

@@ -13,7 +13,7 @@ const LOCK = 'callboard-looking ';
 
 /** What a person sees in a page: that stage, or on all other pages what every stage needs. */
 export function shownAt(pathname: string): LookingAt {
-  const stage = StageIdSchema.safeParse(decodeURIComponent(/^\/stages\/([^/]+)$/.exec(pathname)?.[1] ?? ''));
+  const stage = StageIdSchema.safeParse(/^\/stages\/([^/]+)$/.exec(pathname)?.[1]);
   return stage.success ? stage.data : 'everything';
 }
 

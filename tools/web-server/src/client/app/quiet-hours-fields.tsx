@@ -27,7 +27,7 @@ export function QuietHoursFields({ quiet, isOff, change }: QuietHoursFieldsProps
       <Switch
         className={css.switch}
         label="Quiet hours"
-        description="No sounds and no notifications. What still waits afterwards is pushed then. The tab’s title and icon stay."
+        description="No sounds and no notifications. The tab’s title and icon stay."
         checked={quiet !== null}
         disabled={isOff}
         onChange={({ currentTarget: { checked } }) => change(checked ? usual() : null)}
