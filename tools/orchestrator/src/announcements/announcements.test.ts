@@ -13,7 +13,9 @@ afterEach(() => void vi.useRealTimers());
 
 const SENT: Outcome = { kind: 'sent' };
 const failed = (afterMs?: number): Outcome => ({ kind: 'failed', error: 'no route', ...(afterMs && { afterMs }) });
-const never = () => new Promise<Outcome>(() => undefined);
+/** Ends only when it is stopped, after the test. */
+const never = (_: Message, signal: AbortSignal) =>
+  new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(failed())));
 
 /** A store with a busy session, and a channel whose outcomes the test decides. */
 async function setUp(tellsSettled = true) {
@@ -22,14 +24,14 @@ async function setUp(tellsSettled = true) {
   const session = await busyTestSession({}, test);
   const { store } = test;
   const told: string[] = [];
-  let next: (message: Message) => Outcome | Promise<Outcome> = () => SENT;
+  let next: (message: Message, signal: AbortSignal) => Outcome | Promise<Outcome> = () => SENT;
   const channel: Channel = {
     name: 'test',
     tellsSettled,
     targets: async (tx) => [{ target: 'Ada', dueAt: tx.now }],
-    async send(message) {
+    async send(message, signal) {
       told.push(`${message.phase} ${message.announcement.signal} to ${message.target}`);
-      return next(message);
+      return next(message, signal);
     },
   };
   const channels = [channel];
