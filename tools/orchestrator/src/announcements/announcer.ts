@@ -42,8 +42,9 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
     for (const stageId of [...changed]) {
       changed.delete(stageId);
       try {
-        const stands = announcementsOf(boardView(await store.boardOf(stageId)));
-        const own = stands.filter((one) => one.stageId === stageId);
+        const view = boardView(await store.boardOf(stageId));
+        const isThere = view.stages.some(({ id }) => id === stageId);
+        const own = announcementsOf(view).filter((one) => isThere && one.stageId === stageId);
         await reconcile(own, await store.read.announcements.listOpen(stageId));
       } catch (error) {
         changed.add(stageId);
