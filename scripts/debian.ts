@@ -15,6 +15,10 @@ export function run(command: string, args: string[]): void {
   spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
+/** Whether a program is in a folder of `PATH`. */
+export const isInstalled = (program: string): boolean =>
+  (process.env.PATH ?? '').split(':').some((folder) => isExecutable(`${folder}/${program}`));
+
 export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

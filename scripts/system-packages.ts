@@ -1,4 +1,4 @@
-import { canInstallPackages, installPackages, isExecutable } from './debian.ts';
+import { canInstallPackages, installPackages, isInstalled } from './debian.ts';
 
 /** Optional programs of the tests: the Debian package and the program that it contains. */
 const PACKAGES: readonly (readonly [name: string, program: string])[] = [
@@ -7,6 +7,8 @@ const PACKAGES: readonly (readonly [name: string, program: string])[] = [
   ['socat', 'socat'],
   ['gh', 'gh'],
   ['openssl', 'openssl'],
+  ['nginx', 'nginx'],
+  ['caddy', 'caddy'],
 ];
 
 /**
@@ -21,7 +23,5 @@ export function ensureSystemPackages(): string[] {
 }
 
 function missingPackages(): string[] {
-  const folders = (process.env.PATH ?? '').split(':');
-  const isMissing = (program: string) => !folders.some((folder) => isExecutable(`${folder}/${program}`));
-  return PACKAGES.flatMap(([name, program]) => (isMissing(program) ? [name] : []));
+  return PACKAGES.flatMap(([name, program]) => (isInstalled(program) ? [] : [name]));
 }

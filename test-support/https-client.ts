@@ -11,6 +11,8 @@ export interface HttpsSite {
   readonly port: number;
   /** The certificate to trust. */
   readonly ca: Buffer;
+  /** The address of this machine that the requests come from. */
+  readonly from?: string;
 }
 
 interface Sent {
@@ -20,12 +22,17 @@ interface Sent {
 }
 
 /** Sends a request over a connection of its own. Resolves with the response as soon as its head is there. */
-export function openHttps({ origin, port, ca }: HttpsSite, path: string, sent: Sent = {}): Promise<IncomingMessage> {
+export function openHttps(
+  { origin, port, ca, from }: HttpsSite,
+  path: string,
+  sent: Sent = {},
+): Promise<IncomingMessage> {
   const { hostname, host } = new URL(origin);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   request(
     {
       ...{ host: '127.0.0.1', port, servername: hostname, ca, path, agent: false, method: sent.method ?? 'GET' },
+      ...(from && { localAddress: from }),
       headers: { host, ...sent.headers },
     },
     resolve,

@@ -56,14 +56,23 @@ function withPlace(message: ConsoleMessage): string {
 
 /** Opens a browser as if on a separate machine: it shares no cookie, storage or cache with another. Closed when the test is over. */
 export async function openBrowser(
-  options: { width?: number; height?: number; hasTouch?: boolean; hasNotifications?: boolean } = {},
+  options: {
+    width?: number;
+    height?: number;
+    hasTouch?: boolean;
+    hasNotifications?: boolean;
+    trustsAll?: boolean;
+  } = {},
   atEnd: AtEnd = onTestFinished,
 ): Promise<Browser> {
   const executablePath = findChromium(options.hasNotifications);
   if (executablePath === null) throw new Error('no Chromium is installed; npm test installs it');
   const viewport = { width: options.width ?? 1280, height: options.height ?? 800 };
   const browser = await runningBrowser(executablePath);
-  const context = await browser.newContext({ viewport, hasTouch: options.hasTouch ?? false });
+  const context = await browser.newContext({
+    ...{ viewport, hasTouch: options.hasTouch ?? false },
+    ignoreHTTPSErrors: options.trustsAll ?? false, // certificates that no authority has signed
+  });
   atEnd(() => context.close());
   context.setDefaultTimeout(WAIT_MS);
   const errors: string[] = [];

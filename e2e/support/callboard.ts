@@ -54,8 +54,8 @@ export interface Installation {
   /** HOME of everything that runs in it. */
   readonly home: string;
   readonly model: ScriptedModel;
-  /** Starts it as `npm start` does and resolves when it is ready; on any free port, if none is given. */
-  start(port?: number, other?: Program): Promise<Running>;
+  /** Starts it as `npm start` does and resolves when it is ready; on any free port, if none is given; with more options. */
+  start(port?: number, other?: Program, options?: readonly string[]): Promise<Running>;
   /** The command line that ends everything in it. */
   readonly down: readonly string[];
   /** Runs another command, for example `down`, and resolves with its output. */
@@ -134,9 +134,9 @@ export async function install(
     home,
     model,
     down: commandLine(program, 'down'),
-    async start(port = 0, other = program) {
+    async start(port = 0, other = program, options = []) {
       const ports = ['--port', String(port), '--orchestrator-port', '0'];
-      const child = callboard(other, 'start', '--repo', repo, '--no-open', ...ports);
+      const child = callboard(other, 'start', '--repo', repo, '--no-open', ...ports, ...options);
       const said: string[] = [];
       child.stderr.on('data', (data) => said.push(String(data)));
       const exited = once(child, 'exit');

@@ -1,5 +1,6 @@
 /** A browser that logs in and proves its pages, as the client of the board does. */
 import { Challenge, PAGE_HEADER, PageToken } from '@callboard/contract';
+import { askHttps, type HttpsSite } from '../../../test-support/https-client.ts';
 import { createPageKey } from '../../../test-support/page-key.ts';
 import type { Harness } from './harness.ts';
 
@@ -76,6 +77,16 @@ export function newBrowser(at: Place) {
     },
   };
 }
+
+/** A browser that reaches a site by HTTPS, and trusts its certificate. */
+export const httpsBrowser = (site: HttpsSite) => {
+  const send: Send = async (method, path, headers, body) => {
+    const json = { 'content-type': 'application/json' };
+    const given = { origin: site.origin, ...headers, ...(body && json) };
+    return askHttps(site, path, { method, headers: given, ...(body && { body: JSON.stringify(body) }) });
+  };
+  return newBrowser({ origin: site.origin, send });
+};
 
 /** A browser that has followed a login link; resolves with the headers that its page sends with each request. */
 export async function logIn({ app, orchestrator }: Harness, code = 'c1'): Promise<Record<string, string>> {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { FromServer } from '@callboard/runtime/supervision';
 import { afterEach, expect, it } from 'vitest';
 import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
+import { freePort } from '../../../../test-support/free-port.ts';
 import { createFakeOrchestrator, SECRET } from '../../test/fake-orchestrator.ts';
 import { openStream } from '../../test/sse-client.ts';
 
@@ -156,12 +157,3 @@ it('ends when it is told to before it knows where the orchestrator is', async ()
   child.kill('SIGTERM');
   expect(await exited).toEqual([0, null]);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}

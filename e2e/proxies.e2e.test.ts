@@ -1,0 +1,208 @@
+/** Callboard behind the proxies that the page on phones names, and behind a forwarded port. */
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { Login, type StageView } from '@callboard/contract';
+import { prompt } from '@callboard/scripted-model';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { isInstalled } from '../scripts/debian.ts';
+import { freePort } from '../test-support/free-port.ts';
+import { askHttps, type HttpsSite, openHttps } from '../test-support/https-client.ts';
+import { httpsBrowser } from '../tools/web-server/test/log-in.ts';
+import { callApi } from './support/api.ts';
+import { openBrowser } from './support/browser.ts';
+import { type Installation, install } from './support/callboard.ts';
+import { logInAsPage } from './support/page-login.ts';
+import { startProxy } from './support/proxies.ts';
+
+const hasNginx = isInstalled('nginx') && isInstalled('openssl');
+const hasCaddy = isInstalled('caddy');
+
+/** Chromium looks for names under `localhost` on this machine. */
+const NAME = 'callboard.localhost';
+/** What a client claims to be. */
+const FORGED = '203.0.113.9';
+const FORGED_HEADERS = {
+  'x-forwarded-for': FORGED,
+  'x-forwarded-host': 'evil.example',
+  'x-forwarded-proto': 'http',
+  'x-real-ip': FORGED,
+  forwarded: `for=${FORGED};host=evil.example;proto=http`,
+};
+/** An address of this machine that is no loopback address: what uses it looks like another machine to the proxy. */
+const elsewhere = Object.values(networkInterfaces())
+  .flat()
+  .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
+
+const codeOf = (link: string) => new URL(link).searchParams.get('code') ?? '';
+const asking = (title: string) =>
+  prompt({ steps: [{ tools: [{ name: 'Bash', input: { command: 'touch a', description: 'Do it' } }] }] }, title);
+
+describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
+  const ends: (() => void | Promise<void>)[] = [];
+  const atEnd = (end: () => void | Promise<void>) => void ends.unshift(end);
+  const ports = { callboard: 0, nginx: 0, caddy: 0 };
+  let publicUrl = '';
+  let installation: Installation;
+
+  beforeAll(async () => {
+    Object.assign(ports, { callboard: await freePort(), nginx: await freePort(), caddy: await freePort() });
+    publicUrl = `https://${NAME}:${ports.caddy}`;
+    installation = await install({}, atEnd, true);
+    const options = ['--behind-proxy', '127.0.0.1', '--public-url', publicUrl];
+    const { stop } = await installation.start(ports.callboard, undefined, options);
+    atEnd(stop);
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  /** A new login link; it names the public URL. */
+  const newLink = async () => (await installation.command('link')).output.trim();
+  const start = (name: 'nginx' | 'caddy') =>
+    startProxy(
+      name,
+      {
+        ...{ folder: join(installation.folder, name), publicUrl },
+        ...{ port: ports[name], callboardPort: ports.callboard },
+      },
+      onTestFinished,
+    );
+
+  /** A page of a browser that has logged in through a proxy. */
+  async function openPage(site: HttpsSite) {
+    const browser = httpsBrowser(site);
+    const link = await newLink();
+    expect(link).toMatch(`${publicUrl}/login?code=`);
+    const { status, headers } = await browser.redeem(codeOf(link), FORGED_HEADERS);
+    expect([status, headers.getSetCookie()]).toEqual([
+      200,
+      [expect.stringMatching(/^__Host-callboard_session_\d+=[^;]+; Path=\/; .*HttpOnly; Secure; SameSite=Strict$/)],
+    ]);
+    const own = { origin: publicUrl, ...(await browser.headers()) };
+    const json = { 'content-type': 'application/json' };
+    return {
+      headers: own,
+      async send(method: string, path: string, body?: object) {
+        const sent = { method, headers: { ...own, ...(body && json) }, ...(body && { body: JSON.stringify(body) }) };
+        const answer = await askHttps(site, path, sent);
+        if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+        return JSON.parse(answer.body);
+      },
+    };
+  }
+
+  async function worksThrough(site: HttpsSite) {
+    const page = await openPage(site);
+    const { logins, current } = await page.send('GET', '/api/logins');
+    const login = Login.array()
+      .parse(logins)
+      .find(({ loginId }) => loginId === current);
+    // The address is the one that the proxy saw, whatever the client claims.
+    expect(login?.browser).toBe(elsewhere === undefined ? 'A browser' : `A browser (${elsewhere})`);
+
+    const text = 'A line of a long log.\n'.repeat(200_000);
+    const log = { name: 'build.log', mediaType: 'text/plain', dataBase64: Buffer.from(text).toString('base64') };
+    const body = { projectId: 'shop', title: 'Login form', prompt: asking('Login form'), attachments: [log] };
+    const { stage }: { stage: StageView } = await page.send('POST', '/api/stages', body);
+    expect(stage.attachments).toMatchObject([{ name: 'build.log', size: text.length }]);
+    const [file] = stage.attachments;
+    const kept = await page.send('GET', `/api/stages/${stage.id}/attachments/${file?.fileId}`);
+    expect(kept.file.dataBase64 === log.dataBase64).toBe(true); // megabytes would be shown as a difference
+    await page.send('PATCH', `/api/stages/${stage.id}`, { attachments: [], files: [] });
+
+    const stream = await openHttps(site, '/api/events', { headers: page.headers });
+    onTestFinished(() => void stream.destroy());
+    let seen = '';
+    stream.setEncoding('utf8').on('data', (part: string) => {
+      seen += part;
+    });
+    await expect.poll(() => seen).toContain('event: notices-updated');
+    const delays: number[] = [];
+    for (const title of ['First title', 'Second title', 'Third title']) {
+      const before = performance.now();
+      await page.send('PATCH', `/api/stages/${stage.id}`, { title });
+      await expect.poll(() => seen, { interval: 10 }).toContain(title);
+      delays.push(performance.now() - before);
+    }
+    expect(Math.min(...delays)).toBeLessThan(1_000); // the others may have waited for the processor
+    expect(stream.complete).toBe(false);
+
+    await page.send('POST', `/api/stages/${stage.id}/start`);
+    await expect.poll(() => seen).toContain('touch a');
+    const { pending } = await page.send('GET', `/api/sessions/${stage.id}/pending`);
+    const answer = { requestId: pending[0]?.requestId, decision: 'allow' };
+    await page.send('POST', `/api/sessions/${stage.id}/approve`, answer);
+    const column = async () =>
+      (await page.send('GET', '/api/board')).stages.find(({ id }: StageView) => id === stage.id)?.column;
+    await expect.poll(column).toBe('review');
+  }
+
+  it.skipIf(!hasNginx)('works through nginx (needs nginx and openssl)', async () => {
+    await worksThrough({ ...(await start('nginx')), ...(elsewhere && { from: elsewhere }) });
+  });
+
+  it.skipIf(!hasCaddy)('works through Caddy, also in Chromium (needs caddy)', async () => {
+    const site = await start('caddy');
+    await worksThrough({ ...site, ...(elsewhere && { from: elsewhere }) });
+
+    const { page, context } = await openBrowser({ trustsAll: true, width: 1440, height: 900 });
+    await page.goto(await newLink());
+    await page.getByRole('region', { name: 'Backlog' }).waitFor();
+    expect(page.url()).toBe(`${publicUrl}/`);
+    const cookies = (await context.cookies()).filter(({ name }) => name.includes('session'));
+    expect(cookies).toMatchObject([{ name: expect.stringMatching(/^__Host-/), secure: true, httpOnly: true }]);
+    const local = `http://127.0.0.1:${ports.callboard}`;
+    const made = { projectId: 'shop', title: 'Search index', prompt: asking('Search index') };
+    const { stage } = await (await callApi(local, 'POST', '/api/stages', made)).json();
+    await callApi(local, 'POST', `/api/stages/${stage.id}/start`);
+    const request = page.getByRole('dialog', { name: 'Search index: Run this command?' });
+    await request.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByRole('region', { name: 'Review' }).getByText('Search index').waitFor();
+
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Logins' }).click();
+    await page.getByRole('button', { name: 'Add a device' }).click();
+    await page.getByRole('img', { name: 'QR code of the login link' }).waitFor();
+    await page.getByText(`${publicUrl}/login?code=`).waitFor();
+    const shoot = async (width: number, colorScheme: 'light' | 'dark') => {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      const folder = process.env.CALLBOARD_SHOTS;
+      if (folder !== undefined) await page.screenshot({ path: join(folder, `add-a-device-${width}.png`) });
+    };
+    await shoot(1440, 'light');
+    await shoot(390, 'dark');
+  });
+});
+
+it('works through a port that is forwarded, as SSH does it', async () => {
+  const [own, forwarded] = [await freePort(), await freePort()];
+  const tunnel = createServer((socket) => {
+    const target = connect(own, '127.0.0.1');
+    socket.on('error', () => target.destroy()).pipe(target);
+    target.on('error', () => socket.destroy()).pipe(socket);
+  }).listen(forwarded, '127.0.0.1');
+  await once(tunnel, 'listening');
+  onTestFinished(() => void tunnel.close());
+  const { start } = await install({}, onTestFinished, true);
+  const url = `http://localhost:${forwarded}`;
+  const { loginLink, stop } = await start(own, undefined, ['--public-url', url]);
+  onTestFinished(stop);
+  expect(loginLink).toMatch(`${url}/login?code=`);
+  const login = await logInAsPage(loginLink);
+  const headers = { origin: url, ...login };
+  expect(login.cookie).toContain(`callboard_session_${forwarded}=`);
+
+  const stream = await fetch(`${url}/api/events`, { headers });
+  const made = { projectId: 'shop', title: 'Through the tunnel', prompt: 'Do it' };
+  const sent = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' } };
+  expect((await fetch(`${url}/api/stages`, { ...sent, body: JSON.stringify(made) })).status).toBe(201);
+  let seen = '';
+  for await (const part of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    seen += part;
+    if (seen.includes('Through the tunnel')) break;
+  }
+  expect(seen).toContain('event: stage-created');
+});
