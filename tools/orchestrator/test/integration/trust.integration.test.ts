@@ -268,10 +268,9 @@ it('starts an ordinary repository as before, whatever harmless content its setti
   expect((await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'notice')).toEqual([]);
   const started = (await claude.started()).trimEnd().split('\n');
   const { session } = await kit.client.command('get_session', { stageId });
-  const own = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].flatMap((path) => {
-    const absolute = `/${join(kit.dataDir, path)}`;
-    return [`Read(${absolute})`, `Edit(${absolute})`];
-  });
+  const inDataDir = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => join(kit.dataDir, path));
+  const hidden = [...inDataDir, join(kit.env.HOME ?? '', '.config/callboard/**')];
+  const own = hidden.flatMap((path) => [`Read(/${path})`, `Edit(/${path})`]);
   expect(started).toEqual([
     '-p',
     '--input-format=stream-json',
@@ -287,7 +286,7 @@ it('starts an ordinary repository as before, whatever harmless content its setti
     'default',
     '--settings',
     JSON.stringify({
-      ...{ useAutoModeDuringPlan: false, crossSessionInbound: 'refuse' },
+      ...{ useAutoModeDuringPlan: false, autoContinueAtUsageLimit: false, crossSessionInbound: 'refuse' },
       permissions: { deny: own, allow: [], additionalDirectories: [] },
     }),
   ]);
