@@ -62,6 +62,7 @@ export async function openBrowser(
     hasTouch?: boolean;
     hasNotifications?: boolean;
     trustsAll?: boolean;
+    hasWorker?: boolean;
   } = {},
   atEnd: AtEnd = onTestFinished,
 ): Promise<Browser> {
@@ -71,6 +72,8 @@ export async function openBrowser(
   const browser = await runningBrowser(executablePath);
   const context = await browser.newContext({
     ...{ viewport, hasTouch: options.hasTouch ?? false },
+    // A worker costs each page a start, and what a test does to the network of a page passes it by.
+    serviceWorkers: options.hasWorker === true ? 'allow' : 'block',
     ignoreHTTPSErrors: options.trustsAll ?? false, // certificates that no authority has signed
   });
   atEnd(() => context.close());

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { Signal } from './alerts.ts';
 import { RequestId, StageId } from './ids.ts';
 
+/** The service worker of Callboard's pages. By the query, a worker that another program left behind at this port is never taken for it. */
+export const WORKER_PATH = '/sw.js?callboard';
+
 /** Where a push service takes messages for one browser, as its `PushSubscription.toJSON()` says. */
 export const PushSubscriptionBody = z.strictObject({
   endpoint: z.url({ protocol: /^https$/, error: 'is not an https address' }).max(2_000),

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
+import { WORKER_PATH } from '@callboard/contract';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Harness, startHarness } from '../../test/harness.ts';
 
@@ -98,4 +99,21 @@ it('sends the compressed copy of a file to a browser that takes it, with the sam
     ]);
     expect(headers['content-type']).toMatch(/javascript/);
   }
+});
+
+it('serves the service worker under one name, asked for again each time, and ends every other one', async () => {
+  await build();
+  await writeFile(join(clientDir, 'sw.js'), 'self.callboard = true;');
+  await writeFile(join(clientDir, 'manifest.webmanifest'), '{}');
+  const asWorker = { 'service-worker': 'script' };
+  const own = await harness.app.inject({ url: WORKER_PATH, headers: asWorker });
+  expect([own.statusCode, own.body, own.headers['cache-control']]).toEqual([200, 'self.callboard = true;', 'no-cache']);
+  expect(own.headers['content-type']).toMatch(/javascript/);
+  expect(own.headers['content-security-policy']).toMatch(/script-src 'self'(;|$)/);
+  for (const url of ['/sw.js', '/worker.js', `${WORKER_PATH}&more`]) {
+    const other = await harness.app.inject({ url, headers: asWorker });
+    expect([url, other.body.includes('unregister()'), other.headers['cache-control']]).toEqual([url, true, 'no-store']);
+  }
+  const manifest = await harness.app.inject({ url: '/manifest.webmanifest' });
+  expect(manifest.headers['content-type']).toMatch(/^application\/manifest\+json/);
 });

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { create } from 'zustand';
 import { boardQuery } from '../data/queries.ts';
 import { readStored, writeStored } from '../lib/browser-storage.ts';
+import { pushSubscription } from '../lib/service-worker.ts';
 import { alertReasons, type Need, type Needs, newAlertReasons } from './alert-reasons.ts';
 import { playSound } from './alert-sounds.ts';
 import { isLookedAt } from './looking.ts';
@@ -72,7 +73,8 @@ async function alert(need: Need, settings: AlertSettings, open: (path: string) =
   if ((!mayNotify && !maySound) || (await isLookedAt(need.stageId))) return;
   const tell = async () => {
     if (maySound) playSound(need.signal);
-    if (mayNotify) showNotification(need, open);
+    // A browser that is pushed to shows the same by itself.
+    if (mayNotify && (await pushSubscription()) === null) showNotification(need, open);
     await new Promise((resolve) => setTimeout(resolve, ONCE_MS));
   };
   if (!('locks' in navigator)) return tell();

@@ -26,6 +26,7 @@ import { Header } from './header.tsx';
 import { TWO_PANES } from './two-panes.ts';
 import { useFrameKeys } from './use-frame-keys.ts';
 import { useTabTitle } from './use-tab-title.ts';
+import { useWorker } from './use-worker.ts';
 
 // Loaded at once beside the board, so that the board does not wait for it.
 const RequestOverlay = lazyComponent(() => import('../features/interaction/components/request-overlay.tsx'));
@@ -54,6 +55,7 @@ export function Frame() {
 function Signals() {
   useTabTitle();
   useAlerts();
+  useWorker();
   useNewLoginNotices();
   return null;
 }

@@ -5,6 +5,7 @@ import { useMe, useSetAlerts } from '../features/interaction/api/use-me.ts';
 import { useCanCommand } from '../stream/stream-context.tsx';
 import { playSound } from './alert-sounds.ts';
 import css from './notifications.module.css';
+import { PushPart } from './push-part.tsx';
 import { QuietHoursFields } from './quiet-hours-fields.tsx';
 import { useAlertSwitches } from './use-alert-switches.ts';
 
@@ -31,6 +32,7 @@ export default function NotificationsPage() {
     <div className={css.page}>
       <h1 className={css.head}>Notifications</h1>
       <ThisBrowser />
+      <PushPart alerts={alerts} isOff={isOff} change={change} />
       <section className={css.part} aria-labelledby="signals">
         <h2 id="signals">Signals</h2>
         <p className={css.about}>

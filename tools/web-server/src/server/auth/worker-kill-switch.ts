@@ -1,3 +1,4 @@
+import { WORKER_PATH } from '@callboard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** A service worker that unregisters itself and reloads its pages from the server. */
@@ -12,12 +13,12 @@ self.addEventListener('activate', (event) => {
 `;
 
 /**
- * Callboard has no service workers. If a browser asks for an update of one, another program that used this port before left
+ * Callboard has one service worker. If a browser asks for an update of another one, a program that used this port before left
  * it behind, and it would keep answering for Callboard: it gets a kill switch, whatever its path.
  * @returns whether the request was answered
  */
-export function sendKillSwitch({ headers }: FastifyRequest, reply: FastifyReply): boolean {
-  if (headers['service-worker'] !== 'script') return false;
+export function sendKillSwitch({ headers, url }: FastifyRequest, reply: FastifyReply): boolean {
+  if (headers['service-worker'] !== 'script' || url === WORKER_PATH) return false;
   reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-store').send(KILL_SWITCH);
   return true;
 }

@@ -1,0 +1,99 @@
+import type { BrowserContext, CDPSession, Worker } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { openOwnDesk } from '../support/desk.ts';
+import { bash } from '../support/request-desk.ts';
+
+const Registrations = z.object({
+  registrations: z.array(z.object({ registrationId: z.string(), scopeURL: z.string(), isDeleted: z.boolean() })),
+});
+
+/** Resolves with the id of Callboard's worker once it runs. */
+async function registered(session: CDPSession, context: BrowserContext): Promise<{ id: string; worker: Worker }> {
+  let id = '';
+  session.on('ServiceWorker.workerRegistrationUpdated', (event) => {
+    id = Registrations.parse(event).registrations.find(({ isDeleted }) => !isDeleted)?.registrationId ?? id;
+  });
+  await session.send('ServiceWorker.enable');
+  await expect.poll(() => [id !== '', context.serviceWorkers().length]).toEqual([true, 1]);
+  const [worker] = context.serviceWorkers();
+  if (worker === undefined) throw new Error('no service worker runs');
+  return { id, worker };
+}
+
+interface Clickable {
+  registration: { getNotifications(): Promise<{ title: string; body: string; tag: string; silent: boolean | null }[]> };
+}
+
+/** The notifications that the browser shows. */
+const shown = (worker: Worker) =>
+  worker.evaluate(async () => {
+    const { registration } = globalThis as unknown as Clickable;
+    return (await registration.getNotifications()).map(({ title, body, silent }) => ({ title, body, silent }));
+  });
+
+/** Clicks a button of the only notification, as far as a test can: the browser alone can make an event that it trusts. */
+const click = (worker: Worker, action: string) =>
+  worker.evaluate(async (name) => {
+    const { registration } = globalThis as unknown as Clickable;
+    const [notification] = await registration.getNotifications();
+    const event = Reflect.construct(Reflect.get(globalThis, 'NotificationEvent'), [
+      'notificationclick',
+      { notification, action: name },
+    ]);
+    let done: Promise<unknown> = Promise.resolve();
+    Object.defineProperty(event, 'waitUntil', { value: (work: Promise<unknown>) => (done = work) });
+    globalThis.dispatchEvent(event);
+    await done;
+  }, action);
+
+it('shows what is pushed, denies from the notification, says that it was answered, and that Callboard is away', async () => {
+  const desk = await openOwnDesk(undefined, { hasNotifications: true, hasWorker: true });
+  const { page, context, origin, api, errors } = desk;
+  await context.grantPermissions(['notifications'], { origin });
+  const session = await context.newCDPSession(page);
+  const { id, worker } = await registered(session, context);
+  const push = (data: object) =>
+    session.send('ServiceWorker.deliverPushMessage', { origin, registrationId: id, data: JSON.stringify(data) });
+
+  const stageId = await api.stage('Checkout', [bash('touch never'), { text: 'Done.' }]);
+  await api.start(stageId);
+  await page.getByRole('dialog', { name: 'Checkout: Run this command?' }).waitFor();
+  const pending = async () => (await api.get('/api/board')).pending;
+  const [{ requestId }] = await pending();
+  const message = {
+    ...{ tag: `request ${stageId} ${requestId}`, title: 'Checkout: needs you', body: 'touch never' },
+    ...{ signal: 'waiting', path: '/trash', request: { stageId, requestId }, actions: 'deny', isSettled: false },
+  };
+  await push(message);
+  await expect.poll(() => shown(worker)).toEqual([{ title: message.title, body: 'touch never', silent: false }]);
+
+  // A button that the notification does not have sends nothing, and leads to the page, in the window that is open.
+  await click(worker, 'allow');
+  await page.waitForURL(`${origin}/trash`);
+  expect(await pending()).toHaveLength(1);
+
+  await push(message);
+  await expect.poll(() => shown(worker)).toHaveLength(1);
+  await click(worker, 'deny');
+  await expect.poll(() => shown(worker)).toEqual([{ title: 'Checkout: denied', body: 'touch never', silent: true }]);
+  await expect.poll(pending).toEqual([]);
+
+  // The same click from another device comes second.
+  await push(message);
+  await click(worker, 'deny');
+  await expect
+    .poll(() => shown(worker))
+    .toEqual([{ title: expect.stringMatching(/^Checkout: /), body: expect.any(String), silent: true }]);
+  await push({ ...message, title: 'Checkout: answered', body: '', request: null, actions: 'none', isSettled: true });
+  await expect.poll(() => shown(worker)).toEqual([{ title: 'Checkout: answered', body: '', silent: true }]);
+  expect(errors).toEqual([]);
+
+  await desk.command('down');
+  await page.goto(origin);
+  await page.getByRole('heading', { name: 'Callboard cannot be reached' }).waitFor();
+  expect(await page.evaluate(async () => (await caches.keys()).length)).toBe(0);
+  const again = await desk.start(Number(new URL(origin).port));
+  onTestFinished(again.stop);
+  await page.getByRole('region', { name: 'Review' }).waitFor({ state: 'attached' }); // by itself
+});

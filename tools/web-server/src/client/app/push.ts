@@ -1,0 +1,83 @@
+import type { CommandReply, PushDevice } from '@callboard/contract';
+import { PushSubscriptionBody } from '@callboard/contract';
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import { client } from '../lib/api-client.ts';
+import { pushSubscription, registerWorker } from '../lib/service-worker.ts';
+
+interface PushState extends CommandReply<'get_push_devices'> {
+  /** Whether this browser is subscribed; what it has not been told yet arrives only if the server knows it as well. */
+  isSubscribed: boolean;
+}
+
+/** The devices that notifications are pushed to, and whether this is one of them. */
+export const pushQuery = queryOptions({
+  queryKey: ['push-devices'],
+  queryFn: async ({ signal }): Promise<PushState> => {
+    const known = await client.command('get_push_devices', {}, { signal });
+    return { ...known, isSubscribed: (await pushSubscription()) !== null };
+  },
+});
+
+export const refreshPush = (cache: QueryClient): Promise<void> =>
+  cache.invalidateQueries({ queryKey: pushQuery.queryKey });
+
+/** Why notifications cannot be pushed to this browser, and what to do about it; null if they can. */
+export function whyNoPush(): string | null {
+  if (!window.isSecureContext)
+    return 'Browsers take pushed notifications only over HTTPS, or on the machine of Callboard itself. Open Callboard at an address that begins with https.';
+  if ('Notification' in window && Notification.permission === 'denied')
+    return 'This browser does not allow Callboard to notify you. Allow notifications for this address in its settings, then reload the page.';
+  if ('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window) return null;
+  return /iPhone|iPad/.test(navigator.userAgent)
+    ? 'On this device notifications are pushed to installed apps only. In the Share menu choose Add to Home Screen, then open Callboard from there.'
+    : 'This browser has no pushed notifications, or not in a private window. Use another browser or window.';
+}
+
+/**
+ * Asks for permission, and has notifications pushed to this browser from now on.
+ * @throws Error with what to do if the person or the browser refuses; TransportError if Callboard does
+ */
+export async function turnOnPush(publicKey: string): Promise<PushDevice> {
+  if ((await Notification.requestPermission()) !== 'granted')
+    throw new Error('The browser was not allowed to notify you. Turn it on again and choose Allow.');
+  const registration = await registerWorker();
+  if (registration === null) throw new Error('This browser has no service workers here.');
+  await untilActive(registration);
+  // One that was made with another key, or for an earlier login, is of no use.
+  await (await registration.pushManager.getSubscription())?.unsubscribe();
+  const subscription = await registration.pushManager
+    .subscribe({ userVisibleOnly: true, applicationServerKey: publicKey })
+    .catch((cause: unknown) => {
+      const words = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`The browser’s push service did not take it: ${words}`, { cause });
+    });
+  try {
+    const body = PushSubscriptionBody.parse(subscription.toJSON());
+    return (await client.command('add_push_device', body)).device;
+  } catch (error) {
+    await subscription.unsubscribe(); // the switch stays off, and so does the browser
+    throw error;
+  }
+}
+
+/** Ends it on both sides. The server is told first: from then on nothing is sent. */
+export async function turnOffPush(deviceId: string | null): Promise<void> {
+  if (deviceId !== null) await client.command('remove_push_device', { deviceId });
+  await (await pushSubscription())?.unsubscribe();
+}
+
+const ACTIVE_MS = 10_000;
+
+/** A worker that has just been registered takes a moment to start. */
+async function untilActive({ active, installing, waiting }: ServiceWorkerRegistration): Promise<void> {
+  const coming = installing ?? waiting;
+  if (active !== null || coming === null) return;
+  const isActive = new Promise<void>((resolve) =>
+    coming.addEventListener('statechange', () => coming.state === 'activated' && resolve()),
+  );
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('The service worker did not start. Reload the page.')), ACTIVE_MS);
+  });
+  await Promise.race([isActive, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,69 @@
+/**
+ * Shows what is pushed while no page is open, answers from notifications, and says so when the server cannot be reached. It keeps
+ * nothing, so no page is ever older than the server's, and a new version of it can take over at once.
+ */
+import '../lib/zod-setup.ts';
+import { PushMessage } from '@callboard/contract';
+import { answerRequest } from './answer-request.ts';
+import { pageOrOffline } from './offline-page.ts';
+import { readPushed, shownNotification, verdictOf } from './shown-notification.ts';
+
+declare const self: ServiceWorkerGlobalScope;
+
+self.addEventListener('install', (event) => event.waitUntil(self.skipWaiting()));
+
+self.addEventListener('activate', (event) => {
+  const begin = async () => {
+    // The page is on its way while this worker still starts.
+    await self.registration.navigationPreload?.enable();
+    await self.clients.claim();
+  };
+  event.waitUntil(begin());
+});
+
+self.addEventListener('fetch', (event) => {
+  const { request, preloadResponse } = event;
+  // Everything but pages is none of its business: it goes to the server as if there were no worker.
+  if (request.mode !== 'navigate' || request.method !== 'GET') return;
+  const load = async (): Promise<Response> => {
+    const preloaded: unknown = await preloadResponse;
+    return preloaded instanceof Response ? preloaded : fetch(request);
+  };
+  event.respondWith(pageOrOffline(load));
+});
+
+self.addEventListener('push', (event) => event.waitUntil(show(readPushed(event.data?.text()))));
+
+self.addEventListener('notificationclick', (event) => {
+  const { notification, action } = event;
+  notification.close();
+  const message = PushMessage.safeParse(notification.data);
+  event.waitUntil(message.success ? clicked(message.data, action) : open('/'));
+});
+
+function show(message: PushMessage): Promise<void> {
+  const { title, options } = shownNotification(message);
+  return self.registration.showNotification(title, options);
+}
+
+async function clicked(message: PushMessage, action: string): Promise<void> {
+  const verdict = verdictOf(action, message);
+  const { request, path } = message;
+  if (verdict === null || request === null) return open(path);
+  const answered = await answerRequest({ ...message, request }, verdict);
+  await show(answered.message);
+  if (!answered.isTaken && !answered.message.isSettled) await open(path);
+}
+
+/** Shows a page of Callboard: in a window that is open, if there is one. */
+async function open(path: string): Promise<void> {
+  const windows = await self.clients.matchAll({ type: 'window' });
+  const window = windows.find(({ url }) => new URL(url).pathname !== '/login');
+  try {
+    if (window === undefined) return void (await self.clients.openWindow(path));
+    window.postMessage({ open: path });
+    await window.focus();
+  } catch {
+    // A browser lets a worker do this only for a moment after the click. The notification leads there as well.
+  }
+}
