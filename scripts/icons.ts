@@ -8,7 +8,9 @@ import { findChromium } from './chromium.ts';
 const folder = join(root, 'tools/web-server/src/client/public');
 const favicon = await readFile(join(folder, 'favicon.svg'), 'utf8');
 /** Systems cut a maskable icon to their own shape: the ground fills it, and the sign stays in the middle four fifths. */
-const maskable = favicon.replace('rx="7"', '').replace('<g fill', '<g transform="translate(16 16) scale(.8) translate(-16 -16)" fill');
+const maskable = favicon
+  .replace('rx="7"', '')
+  .replace('<g fill', '<g transform="translate(16 16) scale(.8) translate(-16 -16)" fill');
 /** Systems use nothing of a badge but its transparency. */
 const badge = favicon.replace(/<rect width="32"[^>]*>/, '');
 

@@ -1,4 +1,4 @@
-import { AlertChannel, type AlertSettings, quietUntil } from '@callboard/contract';
+import { AlertChannel, type AlertSettings, type PushMessage, quietUntil } from '@callboard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useNavigate } from 'react-router';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { create } from 'zustand';
 import { boardQuery } from '../data/queries.ts';
 import { readStored, writeStored } from '../lib/browser-storage.ts';
-import { pushSubscription } from '../lib/service-worker.ts';
+import { pushedRegistration } from '../lib/service-worker.ts';
 import { alertReasons, type Need, type Needs, newAlertReasons } from './alert-reasons.ts';
 import { playSound } from './alert-sounds.ts';
 import { isLookedAt } from './looking.ts';
@@ -73,8 +73,7 @@ async function alert(need: Need, settings: AlertSettings, open: (path: string) =
   if ((!mayNotify && !maySound) || (await isLookedAt(need.stageId))) return;
   const tell = async () => {
     if (maySound) playSound(need.signal);
-    // A browser that is pushed to shows the same by itself.
-    if (mayNotify && (await pushSubscription()) === null) showNotification(need, open);
+    if (mayNotify && !(await showAsPushed(need))) showNotification(need, open);
     await new Promise((resolve) => setTimeout(resolve, ONCE_MS));
   };
   if (!('locks' in navigator)) return tell();
@@ -88,6 +87,20 @@ const ICONS = {
   failed: '/favicon-failed.svg',
   finished: '/favicon-finished.svg',
 };
+
+/**
+ * In a browser that is pushed to, shows it as the worker does, so that what is pushed takes its place, or has already.
+ * @returns false if this browser is not pushed to
+ */
+async function showAsPushed({ key, signal, title, path }: Need): Promise<boolean> {
+  const registration = await pushedRegistration();
+  if (registration === null || !canNotify()) return false;
+  if ((await registration.getNotifications({ tag: key })).length > 0) return true;
+  const nothing = { body: '', request: null, actions: 'none', isSettled: false } as const;
+  const data: PushMessage = { tag: key, signal, title, path, ...nothing };
+  await registration.showNotification(title, { tag: key, icon: ICONS[signal], data });
+  return true;
+}
 
 function showNotification({ key, signal, title, path }: Need, open: (path: string) => void): void {
   if (!canNotify()) return;

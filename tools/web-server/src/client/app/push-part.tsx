@@ -34,7 +34,8 @@ export function PushPart({ alerts, isOff, change }: PushPartProps) {
 
 function ThisDevice({ isOff }: { isOff: boolean }) {
   const cache = useQueryClient();
-  const { data, error, refetch } = useQuery(pushQuery);
+  const reason = whyNoPush();
+  const { data, error, refetch } = useQuery({ ...pushQuery, enabled: reason === null });
   const own = data?.isSubscribed === true ? data.devices.find(({ deviceId }) => deviceId === data.current) : undefined;
   const set = useMutation({
     mutationFn: async (isOn: boolean) => {
@@ -43,7 +44,6 @@ function ThisDevice({ isOff }: { isOff: boolean }) {
     },
     onSettled: () => refreshPush(cache),
   });
-  const reason = whyNoPush();
   if (reason !== null) return <Note>{reason}</Note>;
   return (
     <>
@@ -55,9 +55,7 @@ function ThisDevice({ isOff }: { isOff: boolean }) {
         disabled={isOff || data === undefined || set.isPending}
         onChange={({ currentTarget: { checked } }) => set.mutate(checked)}
       />
-      {error !== null && (
-        <ErrorNote lead="Whether it is on is not known." error={error} retry={() => void refetch()} />
-      )}
+      {error !== null && <ErrorNote lead="Whether it is on is not known." error={error} retry={() => void refetch()} />}
       {set.isError && (
         <ErrorNote lead={set.variables ? 'It was not turned on.' : 'It was not turned off.'} error={set.error} />
       )}

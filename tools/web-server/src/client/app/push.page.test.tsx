@@ -1,9 +1,10 @@
-import { NOBODY, type PushDevice } from '@callboard/contract';
+import { NOBODY, type PushDevice, PushMessage, StageId } from '@callboard/contract';
 import { screen, waitFor } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
-import { at, board } from '../test/samples.ts';
+import { at, board, session, stage } from '../test/samples.ts';
+import { setAlerts } from './alerts.ts';
 
 const device: PushDevice = {
   ...{ deviceId: 'device-1', loginId: 'login-1', browser: 'Chrome on Android' },
@@ -29,7 +30,13 @@ function createBrowserPush() {
       return subscription;
     }),
   };
-  const registration = { active: {}, installing: null, waiting: null, pushManager };
+  const shown: { title: string; tag?: string | undefined; data: unknown }[] = [];
+  const registration = {
+    ...{ active: {}, installing: null, waiting: null, pushManager },
+    getNotifications: async ({ tag }: { tag: string }) => shown.filter((one) => one.tag === tag),
+    showNotification: async (title: string, { tag, data }: NotificationOptions) =>
+      void shown.push({ title, tag, data }),
+  };
   const container = Object.assign(new EventTarget(), {
     register: vi.fn(async () => registration),
     getRegistration: async () => registration,
@@ -47,7 +54,7 @@ function createBrowserPush() {
   vi.stubGlobal('PushManager', class {});
   vi.stubGlobal('isSecureContext', true);
   Object.defineProperty(navigator, 'serviceWorker', { value: container, configurable: true });
-  return { state, pushManager, container };
+  return { state, pushManager, container, shown };
 }
 
 let push: ReturnType<typeof createBrowserPush>;
@@ -108,9 +115,7 @@ it('says why a browser was not subscribed, and stays off', async () => {
   const { user, server } = open();
   await waitFor(async () => expect((await pushSwitch()).disabled).toBe(false));
   await user.click(await pushSwitch());
-  await expect
-    .poll(alertText)
-    .toContain('It was not turned on. The browser’s push service did not take it: The push');
+  await expect.poll(alertText).toContain('It was not turned on. The browser’s push service did not take it: The push');
   push.state.refuses = false;
   server.answer({ add_push_device: () => problem('internal', 'The store is full.') });
   await user.click(await pushSwitch());
@@ -129,7 +134,9 @@ it('tells what went wrong with the last notification', async () => {
   push.state.subscribed = true;
   const failed = { ...device, problem: { at: at(0), text: 'push.example.com did not answer in time.' } };
   open({ devices: [failed], current: device.deviceId });
-  await expect.poll(alertText).toMatch(/The last notification was not sent .*push\.example\.com did not answer in time\./);
+  await expect
+    .poll(alertText)
+    .toMatch(/The last notification was not sent .*push\.example\.com did not answer in time\./);
   expect(isOn()).toBe(true);
 });
 
@@ -145,9 +152,7 @@ it('names HTTPS where the browser wants it', async () => {
   const { user, server } = open();
   await screen.findByText(/only over HTTPS/);
   await user.click(screen.getByRole('switch', { name: /^Allow from a notification/ }));
-  await expect
-    .poll(() => server.received.at(-1)?.input)
-    .toMatchObject({ alerts: { allowFromNotification: true } });
+  await expect.poll(() => server.received.at(-1)?.input).toMatchObject({ alerts: { allowFromNotification: true } });
 });
 
 it('follows where a clicked notification leads', async () => {
@@ -155,4 +160,31 @@ it('follows where a clicked notification leads', async () => {
   await pushSwitch();
   push.container.dispatchEvent(new MessageEvent('message', { data: { open: '/trash' } }));
   await expect.poll(() => location.pathname).toBe('/trash');
+});
+
+it('shows an alert of an open page once, in the place of what is pushed', async () => {
+  push.state.permission = 'granted';
+  push.state.subscribed = true;
+  setAlerts({ notify: true });
+  onTestFinished(() => setAlerts({ notify: false }));
+  const visibility = vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
+  onTestFinished(() => visibility.mockRestore());
+  const stages = [stage('STAGE-1'), stage('STAGE-2')].map((one) => ({ stage: one, session: session(one.id) }));
+  const { server } = openPage('/', { ...board({ stages }), me: { ...NOBODY, name: 'Ada' } });
+  await screen.findByText('Title of STAGE-1');
+  const finish = (id: string, minute: number) =>
+    server.emit(
+      'session-updated',
+      session(id, {
+        ...{ stageId: StageId.parse(id), state: 'idle' },
+        lastTurn: { outcome: 'succeeded', at: at(minute), message: null, code: null },
+      }),
+    );
+  push.shown.push({ title: 'Pushed', tag: `finished STAGE-1 ${at(1)}`, data: null });
+  finish('STAGE-1', 1);
+  finish('STAGE-2', 2);
+  await expect
+    .poll(() => push.shown.map(({ title }) => title))
+    .toEqual(['Pushed', 'Title of STAGE-2: ready for review']);
+  expect(PushMessage.parse(push.shown[1]?.data)).toMatchObject({ path: '/stages/STAGE-2', actions: 'none' });
 });

@@ -2,7 +2,7 @@ import type { CommandReply, PushDevice } from '@callboard/contract';
 import { PushSubscriptionBody } from '@callboard/contract';
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { client } from '../lib/api-client.ts';
-import { pushSubscription, registerWorker } from '../lib/service-worker.ts';
+import { pushedRegistration, registerWorker } from '../lib/service-worker.ts';
 
 interface PushState extends CommandReply<'get_push_devices'> {
   /** Whether this browser is subscribed; what it has not been told yet arrives only if the server knows it as well. */
@@ -14,7 +14,7 @@ export const pushQuery = queryOptions({
   queryKey: ['push-devices'],
   queryFn: async ({ signal }): Promise<PushState> => {
     const known = await client.command('get_push_devices', {}, { signal });
-    return { ...known, isSubscribed: (await pushSubscription()) !== null };
+    return { ...known, isSubscribed: (await pushedRegistration()) !== null };
   },
 });
 
@@ -63,7 +63,7 @@ export async function turnOnPush(publicKey: string): Promise<PushDevice> {
 /** Ends it on both sides. The server is told first: from then on nothing is sent. */
 export async function turnOffPush(deviceId: string | null): Promise<void> {
   if (deviceId !== null) await client.command('remove_push_device', { deviceId });
-  await (await pushSubscription())?.unsubscribe();
+  await (await (await pushedRegistration())?.pushManager.getSubscription())?.unsubscribe();
 }
 
 const ACTIVE_MS = 10_000;

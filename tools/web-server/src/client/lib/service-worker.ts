@@ -12,10 +12,10 @@ export async function registerWorker(): Promise<ServiceWorkerRegistration | null
   return (await container()?.register(WORKER_PATH, { updateViaCache: 'none' })) ?? null;
 }
 
-/** How this browser is subscribed to pushed notifications; null if it is not. */
-export async function pushSubscription(): Promise<PushSubscription | null> {
+/** The worker's registration, if this browser is subscribed to pushed notifications; null if it is not. */
+export async function pushedRegistration(): Promise<ServiceWorkerRegistration | null> {
   const registration = await container()?.getRegistration();
-  return (await registration?.pushManager?.getSubscription()) ?? null;
+  return ((await registration?.pushManager?.getSubscription()) ?? null) === null ? null : (registration ?? null);
 }
 
 /** Calls `open` when a notification was clicked and this page is to show where it leads. @returns a function that ends that */

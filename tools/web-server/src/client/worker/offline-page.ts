@@ -39,7 +39,7 @@ const HEADERS = {
 };
 
 /** Returns the page that stands for every page while the server cannot be reached. */
-export const offlinePage = (): Response => new Response(PAGE, { status: 503, headers: HEADERS });
+const offlinePage = (): Response => new Response(PAGE, { status: 503, headers: HEADERS });
 
 /** What a proxy answers when it does not reach Callboard, which itself never answers a page so. */
 const AWAY: readonly number[] = [502, 503, 504];

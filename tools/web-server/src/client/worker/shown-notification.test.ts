@@ -1,4 +1,4 @@
-import { Decision, PushMessage, RequestId, StageId } from '@callboard/contract';
+import { Decision, type PushMessage, RequestId, StageId } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import { expect, it } from 'vitest';
 import { pageOrOffline } from './offline-page.ts';
@@ -14,7 +14,7 @@ const buttons = (shown: PushMessage) => shownNotification(shown).options.actions
 it('has Allow only where the message offers it, and what is settled replaces it without a sound', () => {
   expect(shownNotification(message)).toMatchObject({
     title: 'Checkout: a: run this command?',
-    options: { body: 'npm test', tag: message.tag, silent: false, renotify: true, data: message },
+    options: { body: 'npm test', tag: message.tag, silent: false, renotify: false, data: message },
   });
   expect(buttons(message)).toEqual(['Open', 'Deny']);
   expect(buttons({ ...message, actions: 'allow-or-deny' })).toEqual(['Allow', 'Deny']);
@@ -46,7 +46,14 @@ it('says what became of an answer: taken, too late and whose came first, or not 
   });
   const decision = Decision.parse({
     ...{ stageId: 'STAGE-1', requestId: 'r1', kind: 'approval', outcome: 'allowed', by: 'Ada' },
-    ...{ toolName: 'Bash', toolUseId: 'toolu_1', at: '2026-01-02T12:00:00.000Z', waitedMs: 1, reason: null, answers: null },
+    ...{
+      toolName: 'Bash',
+      toolUseId: 'toolu_1',
+      at: '2026-01-02T12:00:00.000Z',
+      waitedMs: 1,
+      reason: null,
+      answers: null,
+    },
     ...{ updatedInput: null, denial: null, delivery: 'confirmed', settlement: null },
   });
   const late = new TransportError(409, 'already_decided', 'Decided.', { decision });
@@ -66,7 +73,10 @@ it('stands in for a page only if the server, or its proxy, gives none', async ()
   expect([real.status, await real.text()]).toEqual([200, 'the board']);
   const broken = await pageOrOffline(async () => new Response('a mistake', { status: 500 }));
   expect(await broken.text()).toBe('a mistake');
-  for (const load of [() => Promise.reject(new TypeError('offline')), async () => new Response('nginx', { status: 502 })]) {
+  for (const load of [
+    () => Promise.reject(new TypeError('offline')),
+    async () => new Response('nginx', { status: 502 }),
+  ]) {
     const page = await pageOrOffline(load);
     expect([page.status, page.headers.get('cache-control')]).toEqual([503, 'no-store']);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");

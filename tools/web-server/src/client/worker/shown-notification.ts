@@ -9,7 +9,7 @@ export interface ShownNotification {
   title: string;
   options: NotificationOptions & {
     actions: { action: NotificationAction; title: string }[];
-    renotify: boolean;
+    renotify: false;
     /** Read again when the notification is clicked. */
     data: PushMessage;
   };
@@ -29,7 +29,8 @@ export function shownNotification(message: PushMessage): ShownNotification {
   const buttons = isSettled ? [] : [...BUTTONS[actions]];
   return {
     title,
-    options: { body, tag, ...images, silent: isSettled, renotify: !isSettled, actions: buttons, data: message },
+    // A message that is repeated, or that an open page has shown already, makes no second sound.
+    options: { body, tag, ...images, silent: isSettled, renotify: false, actions: buttons, data: message },
   };
 }
 
