@@ -292,6 +292,7 @@ describe('the board in the browser', () => {
     ],
     'main.tsx': ['app', 'lib', 'stream'],
     'login.ts': ['lib'],
+    worker: ['lib'],
   });
 
   it('has no address of the API of its own: they stand in the contract (decision 013)', () => {
@@ -325,9 +326,11 @@ describe('the board in the browser', () => {
       heldAtImport(text).map((line) => `${path}: ${line}`),
     );
     // A worker is a program: nobody imports it, and it listens until it is ended.
-    const isOfWorker = (line: string) => line.startsWith('web-server/src/client/features/board/api/graph-worker.ts: ');
+    const WORKERS =
+      /^web-server\/src\/client\/(features\/board\/api\/graph-worker|worker\/service-worker)\.ts: (self\.)?addEventListener\(/;
+    const isOfWorker = (line: string) => WORKERS.test(line);
     expect(found.filter((line) => !isOfWorker(line))).toEqual([]);
-    expect(found.filter(isOfWorker)).toHaveLength(1);
+    expect(found.filter(isOfWorker)).toHaveLength(6);
   });
 
   it.each([
@@ -343,13 +346,14 @@ describe('the board in the browser', () => {
     expect(heldAtImport(`import { create } from 'zustand';\n\n${line}\n`)).toEqual([line]);
   });
 
-  it('makes requests in the one place that proves the page, beside the page that logs in', () => {
+  it('makes requests in the one place that proves the page, beside the page that logs in and the worker that passes pages on', () => {
     const fetching = below('web-server/src/client').filter(({ text }) =>
       /(?<![\w.])fetch\(|new EventSource/.test(text),
     );
     expect(fetching.map(({ path }) => path).toSorted()).toEqual([
       'web-server/src/client/lib/page-fetch.ts',
       'web-server/src/client/login.ts',
+      'web-server/src/client/worker/service-worker.ts',
     ]);
   });
 });
