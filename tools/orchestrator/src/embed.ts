@@ -38,6 +38,7 @@ export function embedOrchestrator(options: EmbedOptions): Promise<Orchestrator> 
     diskReserveMb: 200,
     attentionAfterMinutes: 10,
     tokenSha256: null,
+    publicUrl: null,
   });
   return startOrchestrator(config, { log, env });
 }
