@@ -57,7 +57,10 @@ export function createStageRemoval({ store, stages, worktrees, trash, cleanUp }:
               keep: (files) => trash.keep(worktree.path, files, { project, stage, by }),
             });
       if (project !== null) await worktrees.dropTurns(project, stageId);
-      return { stage: await stages.remove(stageId), ...removed };
+      const gone = await stages.remove(stageId);
+      // A turn that was being kept meanwhile. The stage is gone, whether or not its ref can be removed.
+      if (project !== null) await worktrees.dropTurns(project, stageId).catch(() => undefined);
+      return { stage: gone, ...removed };
     },
   };
 }

@@ -52,3 +52,27 @@ it('counts once after each turn, and ends the running git when it is stopped', a
   await session.tell(turnEnded());
   expect(counted).toBe(2);
 });
+
+it('leaves nothing of a turn whose stage is deleted while its files are kept', async () => {
+  const { store, edges, stageId, tell } = await busyTestSession({ worktree: WORKTREE });
+  const lowPriorityWork = await startLowPriorityWork({ store, edges, log: silent });
+  const ends = { base: HASH, head: HASH, branch: 'callboard/S1', tree: treeOf(1), unread: [] };
+  const kept = new Set<string>();
+  const worktrees = {
+    diff: async () => StageDiff.parse({ ...ends, files: [] }),
+    async keepTurn(_worktree: unknown, { name }: { name: string }) {
+      await store.transact((tx) => tx.stages.remove(stageId));
+      kept.add(name);
+      return { ...{ commit: HASH, head: HASH, tree: treeOf(1) }, isDirty: true, leftOut: [] };
+    },
+    dropTurns: async (_project: unknown, _stageId: unknown, name?: string) => void kept.delete(name ?? ''),
+  };
+  const counted = Promise.withResolvers<void>();
+  const onDiff = async () => counted.resolve();
+  const stop = await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff });
+  await tell(turnEnded());
+  await counted.promise;
+  expect([...kept]).toEqual([]);
+  stop();
+  await lowPriorityWork.stop();
+});

@@ -37,6 +37,7 @@ export async function startChangeCounts(parts: ChangeCountsParts): Promise<() =>
     const { commit } = await worktrees.keepTurn(worktree, { stageId, name: turn }, signal);
     const isMarked = await store.transact(
       async (tx) => {
+        if ((await tx.sessions.find(stageId)) === null) return false; // the stage was deleted meanwhile
         const { turnRunning, lastTurn, goingBack, ...session } = await changeSession(tx, stageId, (change) => {
           change.record = { ...change.record, changes: countOf(diff), changesCountedFor: turn };
         });
