@@ -85,8 +85,8 @@ export type AgentEvent =
    */
   | { type: 'asked-unknown'; requestId: string; subtype: string; permissionFor: string | null }
   | { type: 'withdrawn'; requestId: string }
-  /** The conversation's cost so far, as counted by the process, reported outside of the end of a turn. */
-  | { type: 'cost-count'; costUsd: number }
+  /** The conversation's cost and tokens so far, as counted by the process, reported outside of the end of a turn. */
+  | { type: 'cost-count'; costUsd: number; tokens: TokenUsage | null }
   /** The account's usage limits, as far as reported. `overall`: null if the report tells of windows alone. */
   | { type: 'usage-limits'; overall: LimitOverall | null; windows: LimitWindow[] }
   /** A control response: the reply to one of our requests, or the echo of the answer that took effect. */
@@ -118,13 +118,13 @@ export type AgentEvent =
     }
   /** The agent begins to write the input of a tool call: passed on, never stored. */
   | { type: 'preparing'; toolName: string; parentToolUseId: string | null }
-  /** The tokens used by a model call of the running turn: passed on, never stored on their own. */
+  /** The tokens used by a model call of the running turn. */
   | { type: 'used'; tokens: TokenUsage }
   /** Something for a person to read in the transcript. */
   | { type: 'notice'; entry: Extract<NewTranscriptEntry, { kind: 'notice' | 'unknown' }> };
 
 /** Events that are passed on live and never stored. */
-type PassingEvent = Extract<AgentEvent, { type: 'delta' | 'preparing' | 'used' }>;
+type PassingEvent = Extract<AgentEvent, { type: 'delta' | 'preparing' }>;
 /** Events that change the stored state. */
 export type LastingEvent = Exclude<AgentEvent, PassingEvent>;
 

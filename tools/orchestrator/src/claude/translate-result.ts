@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { TurnEnd } from '../agent/agent-event.ts';
 import { refusalOf } from './translate-limits.ts';
-import type { ResultMessage } from './wire/messages.ts';
+import type { ModelUsage, ResultMessage } from './wire/messages.ts';
 
 /**
  * How a turn ended. API failures come as `subtype:"success"` with `is_error:true`, so the flag decides, not the
@@ -11,7 +11,7 @@ export function translateResult(result: z.infer<typeof ResultMessage>): TurnEnd 
   const figures = {
     durationMs: result.duration_ms ?? null,
     costUsd: result.total_cost_usd ?? null,
-    tokens: tokensOf(result),
+    tokens: tokensOf(result.modelUsage),
     messageIds: result.user_message_uuids,
     denied: result.permission_denials.flatMap((call) => (call === null ? [] : [call.tool_use_id])),
   };
@@ -49,7 +49,7 @@ function isError({ is_error, subtype, terminal_reason, errors }: z.infer<typeof 
 }
 
 /** Over all models, and like the cost cumulative: the last value counts, a sum of them would not. */
-function tokensOf({ modelUsage }: z.infer<typeof ResultMessage>): TurnEnd['tokens'] {
+export function tokensOf(modelUsage: z.infer<typeof ModelUsage> | undefined): TurnEnd['tokens'] {
   if (modelUsage === undefined) return null;
   const models = Object.values(modelUsage);
   const sum = (key: keyof (typeof models)[number]) => models.reduce((total, model) => total + model[key], 0);

@@ -132,8 +132,13 @@ it('hands on a reply whole, and so the echo of an answer', () => {
 });
 
 it('reads out of the answer to get_usage what the process has counted', () => {
-  const response = { subtype: 'success', request_id: 'u', response: { session: { total_cost_usd: 0.12 } } };
-  expect(tell({ type: 'control_response', response })[0]).toEqual({ type: 'cost-count', costUsd: 0.12 });
+  const reply = (session: object) =>
+    tell({ type: 'control_response', response: { subtype: 'success', request_id: 'u', response: { session } } })[0];
+  expect(reply({ total_cost_usd: 0.12 })).toEqual({ type: 'cost-count', costUsd: 0.12, tokens: null });
+  const of = { outputTokens: 20, cacheReadInputTokens: 300, cacheCreationInputTokens: 0 };
+  const model_usage = { opus: { inputTokens: 1, ...of }, haiku: { inputTokens: 2, ...of } };
+  const tokens = { input: 3, output: 40, cacheRead: 600, cacheCreation: 0 };
+  expect(reply({ total_cost_usd: 0.12, model_usage })).toEqual({ type: 'cost-count', costUsd: 0.12, tokens });
 });
 
 it('reads the open requests out of the answer to initialize', () => {

@@ -6,7 +6,7 @@ import { deniedIn, isTold } from './translate-denial.ts';
 import { limitsInReply, limitsReported } from './translate-limits.ts';
 import { offered } from './translate-offer.ts';
 import { initialized, translateRequest } from './translate-request.ts';
-import { translateResult } from './translate-result.ts';
+import { tokensOf as tokensOfModels, translateResult } from './translate-result.ts';
 import { notice, translateSystem } from './translate-system.ts';
 import * as control from './wire/control.ts';
 import type { Frame } from './wire/frames.ts';
@@ -79,7 +79,9 @@ function conversationOf(message: Record<string, unknown>): AgentEvent[] {
 
 function costCount(response: Record<string, unknown>): AgentEvent[] {
   const parsed = control.UsageReply.safeParse(response);
-  return parsed.success ? [{ type: 'cost-count', costUsd: parsed.data.response.session.total_cost_usd }] : [];
+  if (!parsed.success) return [];
+  const { total_cost_usd: costUsd, model_usage: modelUsage } = parsed.data.response.session;
+  return [{ type: 'cost-count', costUsd, tokens: tokensOfModels(modelUsage) }];
 }
 
 const CLEARED = 'The conversation was cleared: Claude no longer remembers anything above.';

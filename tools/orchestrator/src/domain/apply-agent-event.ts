@@ -23,6 +23,7 @@ import { callBegan, callEnded } from './running-calls.ts';
 import { sandboxResult } from './sandbox-results.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addEntry, addNotice, type SessionChange } from './session-change.ts';
+import { costOfTurn, countedTokens, spend, tokensOfTurn } from './spending.ts';
 import { closeStaleNetwork } from './stale-network.ts';
 import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
 import { loseUnconfirmed, settleByResult } from './unconfirmed-answers.ts';
@@ -57,12 +58,13 @@ const HANDLERS: Handlers = {
   response,
   initialized,
   'usage-limits': takeLimits,
-  'cost-count': ({ change }, { costUsd }) => setFields(change, { costCounted: costUsd }),
+  'cost-count': costCount,
+  used,
   offered: ({ tx, change }, { capabilities }) => tx.capabilities.save(change.record.stageId, tx.now, capabilities),
   'turn-ended': (context, { end }) => turnEnded(context, end),
   'task-started': takeTaskStart,
   tasks: tasksListed,
-  notice: ({ tx, change }, { entry }) => addEntry(change, tx.now, keptNotice(entry)),
+  notice,
 };
 
 /** Applies one event of an agent to its session. */
@@ -96,12 +98,13 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   await markRead(context, end.messageIds ?? []);
   await checkStrangers(context);
   await deniedInTurn(context, end.denied ?? []);
+  const costUsd = costOfTurn(change.record, end);
+  await spend(tx, change, { usd: costUsd ?? 0, tokens: tokensOfTurn(change.record, end) });
   const { record } = change;
   // A subagent goes on after the turn, and its requests may stay open.
   if (!agentsWork(record)) await loseUnconfirmed(tx, launchId);
   const waiting = await limitWaitAfter(context, end);
   const { durationMs, tokens } = end;
-  const costUsd = costOfTurn(record, end);
   const blocked = end.outcome === 'succeeded' ? record.promptBlocked : null;
   const { outcome, message } =
     blocked === null
@@ -119,8 +122,9 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     openDenial: outcome === 'succeeded' ? (record.lastCall?.denial ?? null) : null,
     calls: agentsWork(record) ? record.calls : {},
     running: agentsWork(record) ? record.running.filter(({ parentToolUseId }) => parentToolUseId !== null) : [],
-    costUsd: rounded(record.costUsd + (costUsd ?? 0)),
     costCounted: end.costUsd ?? record.costCounted,
+    tokensCounted: tokens === null ? record.tokensCounted : countedTokens(tokens),
+    turnUsage: null,
     tokens: tokens ?? record.tokens,
     queueHeld: outcome !== 'succeeded',
     heldSinceAlarm: false,
@@ -133,15 +137,30 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   if (outcome === 'succeeded') await answerComments(tx, record.stageId);
 }
 
-/** The CLI reports a running total, which only `/clear` resets. */
-function costOfTurn(record: SessionRecord, { costUsd }: TurnEnd): number | null {
-  if (costUsd === null) return null;
-  const before = record.costCounted ?? record.costUsd;
-  return rounded(costUsd < before ? costUsd : costUsd - before);
+function costCount({ change }: EventContext, { costUsd, tokens }: EventOf<'cost-count'>): void {
+  const tokensCounted = tokens === null ? change.record.tokensCounted : countedTokens(tokens);
+  setFields(change, { costCounted: costUsd, tokensCounted });
 }
 
-/** Removes rounding errors of floating-point sums; no price is that small. */
-const rounded = (costUsd: number) => Number(costUsd.toFixed(9));
+export const NOTHING_USED = { costUsd: 0, tokens: { input: 0, output: 0, cacheRead: 0, cacheCreation: 0 } };
+
+/** A model call has ended. Its cost becomes known later. */
+function used({ change }: EventContext, { tokens }: EventOf<'used'>): void {
+  const { costUsd, tokens: before } = change.record.turnUsage ?? NOTHING_USED;
+  const sum = {
+    ...{ input: before.input + tokens.input, output: before.output + tokens.output },
+    cacheRead: before.cacheRead + tokens.cacheRead,
+    cacheCreation: before.cacheCreation + tokens.cacheCreation,
+  };
+  setFields(change, { turnUsage: { costUsd, tokens: sum } });
+}
+
+function notice({ tx, change }: EventContext, { entry }: EventOf<'notice'>): void {
+  addEntry(change, tx.now, keptNotice(entry));
+  // The CLI counts from 0 again.
+  if (entry.kind === 'notice' && entry.code === 'conversation-cleared')
+    setFields(change, { costCounted: 0, tokensCounted: 0 });
+}
 
 type NoticeEntry = Extract<AgentEvent, { type: 'notice' }>['entry'];
 

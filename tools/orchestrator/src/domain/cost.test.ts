@@ -6,7 +6,7 @@ const turn = (costUsd: number | null): Told => ({
   type: 'turn-ended',
   end: { outcome: 'succeeded', message: null, durationMs: 5, costUsd, tokens: null },
 });
-const counts = (costUsd: number): Told => ({ type: 'cost-count', costUsd });
+const counts = (costUsd: number): Told => ({ type: 'cost-count', costUsd, tokens: null });
 
 async function resume(session: TestSession): Promise<void> {
   await session.enqueue('Go on');

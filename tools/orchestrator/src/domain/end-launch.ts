@@ -1,16 +1,22 @@
 import { isActive, isChecking, type LaunchId, type TurnOutcome } from '@callboard/contract';
-import type { LaunchRecord, MessageRow, OutboxRow } from '../store/records.ts';
+import type { LaunchRecord, MessageRow, OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
 import { closeRequest, requestOf, setDelivery } from './requests.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
+import { spendUnfinished } from './spending.ts';
 import { loseAnswer } from './unconfirmed-answers.ts';
 import { type FoundMessages, isInConversation } from './unconfirmed-messages.ts';
 
 /** Why a launch ended. */
 export type LaunchEnd =
   /** A person ended it, or Callboard on behalf of one. */
-  | { kind: 'stopped'; reason: string }
+  | {
+      kind: 'stopped';
+      reason: string;
+      /** It may have been killed before it could save what it had counted. */
+      isKilled?: true;
+    }
   /** It ended on its own, or something killed it. */
   | { kind: 'died'; reason: string; wasWatched: boolean }
   /** It never came up. `isBegunAgain`: nothing had run, and the caller begins another launch in the same transaction. */
@@ -52,6 +58,7 @@ export async function endLaunch(
     const toRepeat = change.record.limitWait === null || found === null ? [] : forgotten.filter(isWrittenDown);
     const repeated = [...turnMessages, ...toRepeat.map(({ id }) => id)];
     change.record = { ...change.record, turnMessages: repeated, lastTurnMessages: [], joinedMessages: [] };
+    await spendUnfinished(tx, change);
     endSession(ending);
     if (found === null) return; // the conversation could not be read
     const unknown = givenUp.filter(isWrittenDown);
@@ -124,6 +131,10 @@ async function settleAnswer(tx: Tx, row: OutboxRow, end: LaunchEnd): Promise<voi
   if (stored !== null) await setDelivery(tx, stored, 'not-applied');
 }
 
+/** A process saves its count when it ends in peace. What it counted in a turn that it could not finish is not known here. */
+const isCountKept = ({ turnRunning }: SessionRecord, end: LaunchEnd): boolean =>
+  end.kind === 'not-started' || (end.kind === 'stopped' && end.isKilled !== true && !turnRunning);
+
 function endSession({ tx, change, end }: Ending): void {
   const { record } = change;
   const wasActive = isActive(change.before.state) && !isChecking(change.before); // a check needs no process of Claude
@@ -140,7 +151,7 @@ function endSession({ tx, change, end }: Ending): void {
     running: [],
     lastAction: null,
     stalledSince: null,
-    costCounted: end.kind === 'died' ? null : record.costCounted,
+    ...(isCountKept(record, end) ? {} : { costCounted: null, tokensCounted: null }),
   };
   const text = end.reason;
   if (end.kind === 'not-started' && end.isBegunAgain) {

@@ -6,6 +6,7 @@ import { passGate } from './pipeline.ts';
 import { tellComments } from './review-comments.ts';
 import type { SessionChange } from './session-change.ts';
 import { giveUpSideRun, noteSideRun, setSideRun, waitForPerson } from './side-runs.ts';
+import { spend } from './spending.ts';
 
 /** How a run ended. Its comments belong to the stage, and get their stored form here. */
 export type SideRunEnd = { costUsd: number | null } & (
@@ -30,8 +31,7 @@ export type FoundComment = Pick<ReviewFinding, 'path' | 'side' | 'line' | 'sever
 export async function endSideRun(tx: Tx, change: SessionChange, id: string, end: SideRunEnd): Promise<void> {
   const run = await tx.sideRuns.find(id);
   if (run === null || run.state !== 'running') return;
-  const costUsd = Number((change.record.costUsd + (end.costUsd ?? 0)).toFixed(9));
-  change.record = { ...change.record, costUsd };
+  await spend(tx, change, { usd: end.costUsd ?? 0, tokens: 0 });
   const isOfPhase = run.phaseIndex !== null && run.phaseIndex === change.record.phaseIndex;
   if (end.state !== 'done') {
     await giveUpSideRun(tx, change, run, end);

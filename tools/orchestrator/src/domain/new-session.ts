@@ -60,6 +60,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     turnBegun: false,
     turnToFollow: false,
     costCounted: 0,
+    tokensCounted: 0,
     launchState: 'ended',
     ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [] },
     lastCall: null,

@@ -17,6 +17,8 @@ const ask = fc
 const level = fc.constantFrom('info', 'warning', 'error');
 const task = fc.record({ taskId: id, type: fc.constantFrom('local_bash', 'local_agent'), description: fc.string() });
 
+const tokens = fc.record({ input: fc.nat(), output: fc.nat(), cacheRead: fc.nat(), cacheCreation: fc.nat() });
+
 const told: fc.Arbitrary<Told> = fc.oneof(
   fc.record({ type: fc.constant('conversation'), sessionId: name }),
   fc.record({
@@ -73,10 +75,15 @@ const told: fc.Arbitrary<Told> = fc.oneof(
       message: maybe,
       durationMs: fc.option(fc.nat()),
       costUsd: fc.option(fc.double({ min: 0, max: 100, noNaN: true })),
-      tokens: fc.constant(null),
+      tokens: fc.option(tokens),
     }),
   }),
-  fc.record({ type: fc.constant('cost-count'), costUsd: fc.double({ min: 0, max: 100, noNaN: true }) }),
+  fc.record({
+    type: fc.constant('cost-count'),
+    costUsd: fc.double({ min: 0, max: 100, noNaN: true }),
+    tokens: fc.option(tokens),
+  }),
+  fc.record({ type: fc.constant('used'), tokens }),
   fc.record({ type: fc.constant('task-started'), taskId: id, toolUseId: maybe, description: name, taskType: name }),
   fc.record({ type: fc.constant('tasks'), tasks: fc.array(task, { maxLength: 3 }) }),
   fc.record({

@@ -36,7 +36,7 @@ export function leaveToTerminal(change: SessionChange, terminal: SessionTerminal
  */
 export function takeBack(change: SessionChange, at: string, said: SaidInTerminal | null): void {
   // The terminal has counted on: the next process is asked for its count, and what the terminal spent is not the stage's.
-  change.record = { ...change.record, terminal: null, costCounted: null };
+  change.record = { ...change.record, terminal: null, costCounted: null, tokensCounted: null };
   const entries = said?.entries ?? [];
   for (const one of entries) addEntry(change, one.at, one.entry);
   if (entries.length > 0) addEntry(change, at, SAID_ELSEWHERE);

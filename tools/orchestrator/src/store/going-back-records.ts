@@ -15,6 +15,7 @@ export const ConversationState = SessionSummary.pick({
   turnMessages: z.array(z.string()),
   turnToFollow: z.boolean(),
   costCounted: z.number().nullable(),
+  tokensCounted: z.number().nullable().default(null),
 });
 export type ConversationState = z.infer<typeof ConversationState>;
 

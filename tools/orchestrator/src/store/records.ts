@@ -51,6 +51,8 @@ export const SessionRecord = SessionSummary.extend({
    * process died, so the next one is asked.
    */
   costCounted: z.number().nullable().default(null),
+  /** The same for the tokens that the ledger counts. Null: unknown, so what `tokens` says counts as recorded. */
+  tokensCounted: z.number().nullable().default(null),
   /** A turn of the phase has ended well, and the pipeline has not followed it yet. */
   turnToFollow: z.boolean().default(false),
   /** The state of the newest launch; `failed`: its process could not be started. */

@@ -1,5 +1,6 @@
 import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callboard/contract';
 import type { AnnouncementsTable, DeliveriesTable, PushTable } from './ports/announcement-tables.ts';
+import type { SpendingTable } from './ports/budget-tables.ts';
 import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-tables.ts';
 import type { LimitsTable } from './ports/limits-table.ts';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
@@ -49,6 +50,7 @@ export interface Tables {
   readonly portRanges: PortRangesTable;
   readonly comments: CommentsTable;
   readonly viewed: ViewedTable;
+  readonly spending: SpendingTable;
   readonly turnMarks: TurnMarksTable;
   readonly announcements: AnnouncementsTable;
   readonly deliveries: DeliveriesTable;

@@ -1,5 +1,6 @@
 import { RequestId } from '@callboard/contract';
 import { z } from 'zod';
+import { ModelUsage } from './messages.ts';
 
 /**
  * The control protocol: what the CLI asks its host, and what it answers. Seen with CLI 2.1.212 to 2.1.330; unknown keys are
@@ -106,9 +107,11 @@ export const Offer = z.object({
   }),
 });
 
-/** The reply to `get_usage`, as far as it is used: the cost from which the process counts on. */
+/** The reply to `get_usage`, as far as it is used: the cost and the tokens from which the process counts on. */
 export const UsageReply = z.object({
-  response: z.object({ session: z.object({ total_cost_usd: z.number() }) }),
+  response: z.object({
+    session: z.object({ total_cost_usd: z.number(), model_usage: ModelUsage.optional().catch(undefined) }),
+  }),
 });
 
 const UsageWindow = z.object({

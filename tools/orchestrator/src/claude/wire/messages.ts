@@ -85,7 +85,17 @@ export const ToolResultBlock = z.object({
   is_error: z.boolean().nullish().catch(null),
 });
 
-/** No field is required: a result that failed to parse would leave its turn running forever. */
+/** What each model has used, cumulative like the cost. */
+export const ModelUsage = z.record(
+  text,
+  z.object({
+    inputTokens: z.number().catch(0),
+    outputTokens: z.number().catch(0),
+    cacheReadInputTokens: z.number().catch(0),
+    cacheCreationInputTokens: z.number().catch(0),
+  }),
+);
+
 const UnixSeconds = z
   .int()
   .positive()
@@ -110,6 +120,7 @@ export const RateLimitInfo = z.object({
 
 export const RateLimitEvent = z.object({ rate_limit_info: RateLimitInfo });
 
+/** No field is required: a result that failed to parse would leave its turn running forever. */
 export const ResultMessage = z.object({
   subtype: text.catch(''),
   is_error: z.boolean().nullish().catch(null),
@@ -129,18 +140,7 @@ export const ResultMessage = z.object({
   permission_denials: z
     .array(z.object({ tool_use_id: text, tool_name: text.catch('') }).or(z.unknown().transform(() => null)))
     .catch([]),
-  modelUsage: z
-    .record(
-      text,
-      z.object({
-        inputTokens: z.number().catch(0),
-        outputTokens: z.number().catch(0),
-        cacheReadInputTokens: z.number().catch(0),
-        cacheCreationInputTokens: z.number().catch(0),
-      }),
-    )
-    .optional()
-    .catch(undefined),
+  modelUsage: ModelUsage.optional().catch(undefined),
 });
 
 export const StreamEvent = z.object({

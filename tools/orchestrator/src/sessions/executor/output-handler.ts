@@ -56,7 +56,7 @@ const LAZY_OFFSET_BYTES = 1024 * 1024;
 /** How often the usage of a running turn is requested at most. */
 const USAGE_EVERY_MS = 10_000;
 
-const PASSING = new Set<AgentEvent['type']>(['delta', 'preparing', 'used']);
+const PASSING = new Set<AgentEvent['type']>(['delta', 'preparing']);
 const isLasting = (event: AgentEvent): event is LastingEvent => !PASSING.has(event.type);
 /** Claude did something, so its usage has changed. */
 const isWork = ({ type }: AgentEvent) => type === 'block' || type === 'tool-result';
@@ -85,7 +85,6 @@ export function createOutputHandler(parts: OutputHandlerParts) {
 
   function passOnLive(event: AgentEvent): void {
     liveNow.take(event);
-    if (event.type === 'used') usage.used(event.tokens);
     if (event.type !== 'delta') return;
     const { apiMessageId, index, kind, text, parentToolUseId } = event;
     hints.onTextDelta(live.add({ blockId: blockId(apiMessageId, index), kind, text, parentToolUseId }));

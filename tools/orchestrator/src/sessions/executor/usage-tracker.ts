@@ -1,6 +1,7 @@
-import type { StageId, TokenUsage } from '@callboard/contract';
+import type { StageId } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { ContextUsageReply, SessionCostReply } from '../../claude/wire/control.ts';
+import { NOTHING_USED } from '../../domain/apply-agent-event.ts';
 import { changeSession } from '../../domain/change-session.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
@@ -10,8 +11,6 @@ import type { LowPriorityTask } from '../watch/low-priority-work.ts';
 export interface UsageTracker {
   /** The process did something in a turn: its usage is requested soon, at most every ten seconds. */
   worked(): void;
-  /** A model call ended and used these tokens. */
-  used(tokens: TokenUsage): void;
   turnEnded(): void;
   stop(): void;
 }
@@ -33,8 +32,6 @@ const REPLY_MS = 10_000;
 /** A turn that ends sooner is not interrupted by a request. */
 const WORK_PAUSE_MS = 2_000;
 
-const NOTHING: TokenUsage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0 };
-
 export function createUsageTracker({
   store,
   log,
@@ -46,7 +43,6 @@ export function createUsageTracker({
 }: UsageTrackerParts): UsageTracker {
   let timer: NodeJS.Timeout | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
-  let used = NOTHING;
 
   function stop(): void {
     clearTimeout(timer);
@@ -88,10 +84,11 @@ export function createUsageTracker({
     await store.transact(
       (tx) =>
         changeSession(tx, stageId, (change) => {
-          const { turnRunning, costCounted, costUsd } = change.record;
+          const { turnRunning, costCounted, costUsd, turnUsage } = change.record;
           if (!turnRunning) return; // the turn has ended meanwhile and reported its usage
           const ownCost = counted === undefined ? 0 : Math.max(0, counted - (costCounted ?? costUsd));
-          change.record = { ...change.record, turnUsage: { costUsd: ownCost, tokens: used } };
+          const tokens = turnUsage?.tokens ?? NOTHING_USED.tokens;
+          change.record = { ...change.record, turnUsage: { costUsd: ownCost, tokens } };
         }),
       { sync: 'later' },
     );
@@ -102,16 +99,7 @@ export function createUsageTracker({
     worked() {
       if (timer === undefined) lookIn(Math.max(WORK_PAUSE_MS, lookedAt + everyMs - uptimeMs()));
     },
-    used(tokens) {
-      used = {
-        input: used.input + tokens.input,
-        output: used.output + tokens.output,
-        cacheRead: used.cacheRead + tokens.cacheRead,
-        cacheCreation: used.cacheCreation + tokens.cacheCreation,
-      };
-    },
     turnEnded() {
-      used = NOTHING;
       stop();
       whenQuiet('context', lookAtContext);
     },

@@ -68,12 +68,14 @@ export async function beginLaunch(
   const before = found ?? newSession(stage, tx.now);
   // A new conversation has cost nothing yet. The count of a process that died is lost, so the next one is asked for its
   // starting count before it is given anything that costs.
-  const costCounted = before.sessionId === null ? 0 : before.costCounted;
+  const isNew = before.sessionId === null;
+  const costCounted = isNew ? 0 : before.costCounted;
+  const tokensCounted = isNew ? 0 : before.tokensCounted;
   if (costCounted === null) await ask('get_usage', edges.newWireId());
   const startedAt = found?.startedAt ?? tx.now;
   const change: SessionChange = {
     before,
-    record: { ...before, costCounted, launchState: 'starting', launchId, startedAt },
+    record: { ...before, costCounted, tokensCounted, launchState: 'starting', launchId, startedAt },
     entries: [],
     queueChanged: false,
     delivered: [],

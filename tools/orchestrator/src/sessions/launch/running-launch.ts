@@ -101,7 +101,10 @@ async function launchEnd(
 ): Promise<LaunchEnd> {
   const reason = await exitReason(exit, launchFiles(launch.folder).errors, parts.isOfEarlierBoot);
   const stopReason = stopper.reasonIfStopped(exit);
-  if (stopReason !== null) return { kind: 'stopped', reason: stopReason };
+  if (stopReason !== null) {
+    const isKilled = !exit.known || exit.signal === 'SIGKILL';
+    return { kind: 'stopped', reason: stopReason, ...(isKilled && { isKilled }) };
+  }
   if (record?.launchState === 'starting') return { kind: 'not-started', reason };
   return { kind: 'died', reason, wasWatched: parts.wasWatched };
 }

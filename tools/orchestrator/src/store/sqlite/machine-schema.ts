@@ -7,6 +7,15 @@ interface UsageLimitsColumns {
   document: string;
 }
 
+interface SpendingColumns {
+  /** The local day of the server, `2026-01-31`. */
+  day: string;
+  stage_id: string;
+  project_id: string;
+  usd: number;
+  tokens: number;
+}
+
 interface BootColumns {
   /** The machine's boot id when the store was last opened. */
   id: string;
@@ -25,6 +34,7 @@ interface CountersColumns {
 
 export interface MachineSchema {
   usage_limits: UsageLimitsColumns;
+  spending: SpendingColumns;
   counters: CountersColumns;
   boot: BootColumns;
   sqlite_sequence: SequenceColumns;

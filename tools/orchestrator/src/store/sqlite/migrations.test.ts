@@ -104,3 +104,31 @@ it('renames the phase of a stored session to launchState and leaves the rest unc
   const [row] = migrated.prepare('select document from sessions').all();
   expect(JSON.parse(String(row?.document))).toEqual(before);
 });
+
+it('takes into the ledger what sessions had spent: turns and runs on their day, the rest on that of the last turn', async () => {
+  const { file, db } = await storeOfVersion(26);
+  const entry = db.prepare(`insert into transcript (stage_id, "index", document) values ('S1', ?, ?)`);
+  const end = (index: number, at: string, costUsd: number | null) =>
+    entry.run(index, JSON.stringify({ kind: 'turn-end', stageId: 'S1', index, at, costUsd }));
+  entry.run(1, JSON.stringify({ kind: 'notice', at: '2026-01-02T12:00:00.000Z', costUsd: 9 }));
+  end(2, '2026-01-02T12:00:00.000Z', 0.1);
+  end(3, '2026-01-02T13:00:00.000Z', 0.2);
+  end(4, '2026-01-03T12:00:00.000Z', null);
+  end(5, '2026-01-04T12:00:00.000Z', 0.4);
+  const run = JSON.stringify({ endedAt: '2026-01-03T12:00:00.000Z', costUsd: 0.05 });
+  db.prepare(`insert into side_runs (id, stage_id, state, document) values ('run-1', 'S1', 'done', ?)`).run(run);
+  const session = sampleSession({ stageId: 'S1', costUsd: 1 });
+  const tokens = { input: 1, output: 20, cacheRead: 9_000, cacheCreation: 300 };
+  const lastTurn = { outcome: 'succeeded', at: '2026-01-04T12:00:00.000Z', message: null, code: null };
+  const document = JSON.stringify({ ...session, tokens, lastTurn });
+  db.prepare('insert into sessions (stage_id, state, document) values (?, ?, ?)').run('S1', session.state, document);
+  db.close();
+  const store = await openSqliteStore(file, tickingEdges(), silent);
+  onTestFinished(store.close);
+  const of = { stageId: 'S1', projectId: sampleProject().id };
+  expect(await store.read.spending.list('0000', '9999')).toEqual([
+    { day: '2026-01-02', ...of, usd: 0.3, tokens: 0 },
+    { day: '2026-01-03', ...of, usd: 0.05, tokens: 0 },
+    { day: '2026-01-04', ...of, usd: 0.65, tokens: 321 },
+  ]);
+});

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { OperationalError } from '../../lib/errors.ts';
 import type { Schema } from './schema.ts';
+import { spendingStatements } from './spending-statements.ts';
 
 /**
  * Forward only, run at start, each in one transaction. A migration that has been released is never changed.
@@ -244,6 +245,7 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
          document text not null)`,
     ],
   },
+  { id: 27, statements: spendingStatements },
 ];
 
 /**

@@ -25,6 +25,7 @@ import { requestsTable } from './requests.ts';
 import { rulesTable } from './rules.ts';
 import { sessionsTable } from './sessions.ts';
 import { sideRunsTable } from './side-runs.ts';
+import { spendingTable } from './spending.ts';
 import { stagesTable } from './stages.ts';
 import { transcriptTable } from './transcript.ts';
 import { turnMarksTable } from './turn-marks.ts';
@@ -171,6 +172,11 @@ export class SqliteTables implements Tables {
   get viewed() {
     this.made.viewed ??= viewedTable(this.db);
     return this.made.viewed;
+  }
+
+  get spending() {
+    this.made.spending ??= spendingTable(this.db);
+    return this.made.spending;
   }
 
   get turnMarks() {
