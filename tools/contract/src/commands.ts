@@ -18,6 +18,7 @@ import { LoopDelay } from './loop-delay.ts';
 import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { moveInCommands } from './move-in-commands.ts';
+import { numberCommands } from './numbers.ts';
 import { Later, Me, MePatch } from './people.ts';
 import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
 import { pullRequestCommands } from './pull-request-commands.ts';
@@ -109,9 +110,8 @@ export const commands = {
   get_trust: { input: TrustQuery.extend({ projectId: ProjectId }), reply: z.object({ trust: ProjectTrust }) },
   /** Agrees to the settings with this hash; `trust_changed` if they differ by now. */
   trust_project: { input: TrustBody.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
-  /** Removes a rule. Running sessions keep it until their process ends. */
-
   ...moveInCommands,
+  ...numberCommands,
 
   create_stage: { input: NewStage, reply: z.object({ stage: StageView }) },
   get_stage: { time: 'read', input: z.object(onStage), reply: z.object({ stage: StageView }) },

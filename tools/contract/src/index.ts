@@ -30,6 +30,7 @@ export * from './logins.ts';
 export * from './loop-delay.ts';
 export * from './merges.ts';
 export * from './messages.ts';
+export * from './numbers.ts';
 export * from './people.ts';
 export * from './problems.ts';
 export * from './project-pipelines.ts';

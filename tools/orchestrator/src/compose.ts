@@ -62,6 +62,7 @@ import { createWorktreeFiles } from './stages/worktree-files.ts';
 import type { Trash } from './trash/trash.ts';
 import { VERSION } from './version.ts';
 import { createBoardViews, withLiveNow } from './views/board-views.ts';
+import { createNumberViews } from './views/number-views.ts';
 import { createSearchViews } from './views/search-views.ts';
 
 export interface ComposeOptions {
@@ -134,7 +135,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const board = async () => withLiveNow(boardView({ ...(await store.board()), ...(await notices()) }), liveNow);
     const views = createBoardViews({ store, board, liveNow, now: () => edges.now().toISOString() });
     const searchViews = createSearchViews({ store, searchIndex: storage.searchIndex, board });
-    const read = { store, views, searchViews, metrics, loopDelay };
+    const numberViews = createNumberViews({ store, edges });
+    const read = { store, views, searchViews, numberViews, metrics, loopDelay };
     const handlers = commandHandlers({ ...read, ...kept, ...repositories, ...running, ...services });
     storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
     const { host, port, secret } = config;

@@ -24,6 +24,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   tell_looking: { method: 'PUT', path: '/api/me/looking' },
   get_looking: { method: 'GET', path: '/api/me/looking' },
   get_decisions: { method: 'GET', path: '/api/decisions' },
+  get_numbers: { method: 'GET', path: '/api/numbers' },
   search: { method: 'GET', path: '/api/search' },
 
   create_project: { method: 'POST', path: '/api/projects' },

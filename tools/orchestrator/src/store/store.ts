@@ -4,6 +4,7 @@ import type { SpendingTable } from './ports/budget-tables.ts';
 import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-tables.ts';
 import type { LimitsTable } from './ports/limits-table.ts';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
+import type { NumbersTable } from './ports/numbers-table.ts';
 import type { PeopleTable } from './ports/people-table.ts';
 import type { AgreedTable, CapabilitiesTable, ProjectsTable } from './ports/project-tables.ts';
 import type { RequestsTable } from './ports/requests-table.ts';
@@ -39,6 +40,7 @@ export interface Tables {
   readonly transcript: TranscriptTable;
   readonly events: EventsTable;
   readonly rules: RulesTable;
+  readonly numbers: NumbersTable;
   readonly drafts: DraftsTable;
   readonly draftFiles: DraftFilesTable;
   readonly attachments: AttachmentsTable;

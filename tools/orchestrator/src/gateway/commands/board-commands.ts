@@ -1,21 +1,24 @@
 import { boardCounts, type LoopDelay } from '@callboard/contract';
 import type { People } from '../../approvals/people.ts';
 import type { BoardViews } from '../../views/board-views.ts';
+import type { NumberViews } from '../../views/number-views.ts';
 import type { SearchViews } from '../../views/search-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
 export interface BoardParts {
   views: BoardViews;
   searchViews: SearchViews;
+  numberViews: NumberViews;
   people: Pick<People, 'find'>;
   loopDelay: () => LoopDelay;
 }
 
-type BoardCommands = 'get_board' | 'get_counts' | 'get_events' | 'search' | 'watch';
+type BoardCommands = 'get_board' | 'get_counts' | 'get_events' | 'get_numbers' | 'search' | 'watch';
 
 export const boardCommands = ({
   views,
   searchViews,
+  numberViews,
   people,
   loopDelay,
 }: BoardParts): Pick<CommandHandlers, BoardCommands> => ({
@@ -23,6 +26,7 @@ export const boardCommands = ({
   get_board: async (_, { actor }) => ({ ...(await views.board()), me: await people.find(actor.name) }),
   get_counts: async () => ({ counts: boardCounts(await views.board()), loopDelay: loopDelay() }),
   get_events: views.events,
+  get_numbers: numberViews.numbers,
   search: (query, { actor }) => searchViews.search(query, actor.name),
   watch: async ({ stageIds }, { watch }) => {
     watch(stageIds);

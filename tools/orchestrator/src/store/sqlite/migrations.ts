@@ -246,6 +246,17 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
     ],
   },
   { id: 27, statements: spendingStatements },
+  {
+    // What charts count, without reading a request. `numbersTable` repeats the expression.
+    id: 28,
+    statements: [
+      `drop index requests_by_decision`,
+      `create index requests_by_decision on requests(
+         decided_at, kind, stage_id, outcome, decided_by, json_extract(decision, '$.waitedMs'))`,
+      `create index launches_by_time on launches(created_at, ended_at, stage_id)`,
+      `create index rule_uses_by_time on rule_uses(at, rule_id)`,
+    ],
+  },
 ];
 
 /**

@@ -3,6 +3,7 @@ import type { RoutedCommand } from '@callboard/contract/client';
 import * as the from './example-values.ts';
 import { limitExamples } from './limit-values.ts';
 import * as moved from './move-in-values.ts';
+import { queryExamples } from './query-examples.ts';
 import { ruleExamples } from './rule-examples.ts';
 import { signalExamples } from './signal-examples.ts';
 import * as work from './worktree-values.ts';
@@ -27,28 +28,7 @@ export const examples: Examples = {
   update_me: { input: { presentation: 'panel' }, reply: { me: the.me } },
   ...limitExamples,
   ...signalExamples,
-  search: {
-    input: { q: 'rate limit', limit: 20 },
-    reply: {
-      results: [
-        {
-          ...onStage,
-          kind: 'text',
-          index: 12,
-          snippet: 'The rate limit is checked before the login',
-          marks: [
-            [4, 8],
-            [9, 14],
-          ],
-          by: null,
-          toolName: null,
-          at: the.decision.at,
-        },
-      ],
-      next: null,
-      indexing: null,
-    },
-  },
+  ...queryExamples,
   get_decisions: { input: { ...onStage, limit: 1 }, reply: { decisions: [the.decision], next: the.decision.at } },
 
   create_project: { input: { path: project.path, name: 'Web' }, reply: { project, created: true } },

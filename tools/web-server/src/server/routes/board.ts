@@ -1,4 +1,4 @@
-import { SearchQuery, StageId } from '@callboard/contract';
+import { NumbersQuery, SearchQuery, StageId } from '@callboard/contract';
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
 import { wholeNumber } from './query.ts';
@@ -15,6 +15,12 @@ export const boardRelays = {
     query: z.strictObject({ stageId: StageId.optional() }),
     summary: 'List pending requests',
     problems: ['unknown_stage'],
+  },
+  get_numbers: {
+    query: NumbersQuery.extend({ days: wholeNumber(1, 366).optional() }),
+    summary: 'Get the numbers of the last days',
+    description:
+      'How long Claude waited for people, what rules let through and when sessions ran, by days of a time zone. A wait counts on the day on which it ended, whether by an answer, a time limit or the end of its process; calls that Claude Code decided without asking do not count. How full the contexts are now is on the board.',
   },
   search: {
     query: SearchQuery.extend({ limit: wholeNumber(1, 200).optional() }),

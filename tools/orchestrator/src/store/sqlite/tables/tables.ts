@@ -15,6 +15,7 @@ import { launchesTable } from './launches.ts';
 import { limitsTable } from './limits.ts';
 import { loginsTable } from './logins.ts';
 import { mergeIntentsTable } from './merge-intents.ts';
+import { numbersTable } from './numbers.ts';
 import { outboxTable } from './outbox.ts';
 import type { GivenRows } from './outbox-row.ts';
 import { peopleTable } from './people.ts';
@@ -117,6 +118,11 @@ export class SqliteTables implements Tables {
   get rules() {
     this.made.rules ??= rulesTable(this.db);
     return this.made.rules;
+  }
+
+  get numbers() {
+    this.made.numbers ??= numbersTable(this.db);
+    return this.made.numbers;
   }
 
   get drafts() {

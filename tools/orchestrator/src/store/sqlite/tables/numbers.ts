@@ -1,0 +1,143 @@
+import { CLAUDE_CODE, type Numbers, PermissionRule, ProjectId, RequestKind, StageId } from '@callboard/contract';
+import { sql } from 'kysely';
+import type { NumbersTable, Span } from '../../ports/numbers-table.ts';
+import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
+import { documentOf } from './map-row.ts';
+
+const toRule = documentOf(PermissionRule);
+
+/** The very expression of the index `requests_by_decision`, which therefore answers without reading a request. */
+const waited = sql<number>`json_extract(decision, '$.waitedMs')`;
+
+/** How many names one statement asks for. */
+const NAMES = 500;
+
+/** The requests that ended in a span, without what Claude Code decided itself. */
+const decided = builder
+  .selectFrom('requests')
+  .where('decided_at', '>=', param('from'))
+  .where('decided_at', '<', param('to'))
+  .where((eb) => eb.or([eb('decided_by', 'is', null), eb('decided_by', '<>', CLAUDE_CODE)]));
+
+// One of each for each day: to build them would take longer than to run them.
+const waits = prepare(
+  decided
+    .select((eb) => ['stage_id', 'kind', eb.fn.countAll<number>().as('count'), eb.fn.sum<number>(waited).as('waited')])
+    .groupBy(['stage_id', 'kind']),
+);
+const longWaits = prepare(
+  decided
+    .select(['stage_id', 'decided_at', waited.as('waited')])
+    .where(waited, '>=', param<number>('leastMs'))
+    .orderBy('decided_at', 'desc'),
+);
+const approvalWaits = prepare(
+  decided
+    .select(waited.as('waited'))
+    .where('kind', '=', 'approval')
+    .where('outcome', 'in', ['allowed', 'denied'])
+    .orderBy('decided_at', 'desc')
+    .limit(param<number>('limit')),
+);
+const ruleUses = prepare(
+  builder
+    .selectFrom('rule_uses')
+    .select((eb) => ['rule_id as ruleId', eb.fn.countAll<number>().as('count')])
+    .where('at', '>=', param('from'))
+    .where('at', '<', param('to'))
+    .groupBy('rule_id'),
+);
+
+/** See `NumbersTable`. */
+export function numbersTable(db: Database): NumbersTable {
+  return {
+    async waits(span) {
+      return (await waits(db, { ...span })).map(({ stage_id, kind, count, waited: waitedMs }) => ({
+        ...{ stageId: StageId.parse(stage_id), kind: RequestKind.parse(kind), count, waitedMs },
+      }));
+    },
+    async longWaits(span, leastMs) {
+      return (await longWaits(db, { ...span, leastMs })).map(({ stage_id, decided_at: to, waited: waitedMs }) => ({
+        ...{ stageId: StageId.parse(stage_id), from: new Date(Date.parse(to ?? '') - waitedMs).toISOString(), to },
+      }));
+    },
+    async openWaits() {
+      const rows = db.selectFrom('requests').select(['stage_id', 'created_at']).where('state', '=', 'open');
+      return (await rows.orderBy('created_at').execute()).map(({ stage_id, created_at: from }) => ({
+        ...{ stageId: StageId.parse(stage_id), from, to: null },
+      }));
+    },
+    async approvalWaits(span, limit) {
+      return (await approvalWaits(db, { ...span, limit })).map((row) => row.waited);
+    },
+    ruleUses: (span) => ruleUses(db, { ...span }),
+    async ruleTexts(ruleIds) {
+      const texts = await inParts(ruleIds, (ids) =>
+        db
+          .selectFrom('rules')
+          .select('document')
+          .where('id', 'in', [...ids])
+          .execute(),
+      );
+      return texts.map(toRule).map(({ ruleId, rule, projectId }) => ({ ruleId, rule, projectId }));
+    },
+    launches: (span, limit) => launchesIn(db, span, limit),
+    stagesOf: (stageIds) => stagesOf(db, stageIds),
+  };
+}
+
+async function launchesIn(db: Database, { from, to }: Span, limit: number): ReturnType<NumbersTable['launches']> {
+  const running = db
+    .selectFrom('launches')
+    .where('created_at', '<', to)
+    .where((eb) => eb.or([eb('ended_at', 'is', null), eb('ended_at', '>=', from)]));
+  const rows = await running
+    .select(['stage_id', 'created_at as startedAt', 'ended_at as endedAt'])
+    .orderBy('created_at', 'desc')
+    .limit(limit)
+    .execute();
+  const counted = await running.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
+  return {
+    launches: rows.map(({ stage_id, ...span }) => ({ stageId: StageId.parse(stage_id), ...span })),
+    total: counted?.total ?? 0,
+  };
+}
+
+async function stagesOf(db: Database, stageIds: readonly StageId[]): Promise<Numbers['stages']> {
+  const kept = await inParts(stageIds, (ids) =>
+    db
+      .selectFrom('stages')
+      .select(['id', 'project_id', sql<string>`json_extract(document, '$.title')`.as('title')])
+      .where('id', 'in', [...ids])
+      .execute(),
+  );
+  const known = new Map(kept.map((row) => [row.id, row]));
+  const found: Numbers['stages'] = [];
+  for (const stageId of stageIds) {
+    const stage = known.get(stageId) ?? (await deletedStage(db, stageId));
+    found.push({
+      stageId,
+      title: stage?.title ?? null,
+      projectId: ProjectId.safeParse(stage?.project_id).data ?? null,
+      isDeleted: !known.has(stageId),
+    });
+  }
+  return found;
+}
+
+/** What some decision of a deleted stage says about it. To find the newest would read all of them. */
+const deletedStage = (db: Database, stageId: StageId) =>
+  db
+    .selectFrom('requests')
+    .select(['stage_title as title', 'project_id'])
+    .where('stage_id', '=', stageId)
+    .where('stage_title', 'is not', null)
+    .limit(1)
+    .executeTakeFirst();
+
+async function inParts<T>(names: readonly string[], ask: (part: readonly string[]) => Promise<T[]>): Promise<T[]> {
+  const found: T[] = [];
+  for (let from = 0; from < names.length; from += NAMES) found.push(...(await ask(names.slice(from, from + NAMES))));
+  return found;
+}

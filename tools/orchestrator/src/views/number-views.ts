@@ -1,0 +1,123 @@
+import type { CommandInput, CommandReply, RequestKind, WaitSpan } from '@callboard/contract';
+import { createBreath } from '../lib/breath.ts';
+import type { Edges } from '../lib/edges.ts';
+import type { NumbersTable, Span, StageWaits } from '../store/ports/numbers-table.ts';
+import type { Store } from '../store/store.ts';
+import { type LocalDay, lastDays, ownTimeZone } from './days.ts';
+
+type Numbers = CommandReply<'get_numbers'>;
+
+const DAYS = 30;
+const MOST_LAUNCHES = 2_000;
+const MOST_WAITS = 5_000;
+/** So many answers make a median that one more does not change. */
+const MOST_ANSWERS = 1_000;
+/** A wait that is shorter than this part of all days is no pixel wide on a time line. */
+const TIMELINE_PARTS = 2_000;
+
+export interface NumberViews {
+  /** Counts what happened in the last days. Reads a day at a time and lets others work in between. */
+  numbers(query: CommandInput<'get_numbers'>): Promise<Numbers>;
+}
+
+interface NumberViewsParts {
+  store: Pick<Store, 'read'>;
+  edges: Pick<Edges, 'now'>;
+}
+
+export function createNumberViews({ store, edges }: NumberViewsParts): NumberViews {
+  return {
+    async numbers({ days: count = DAYS, timeZone = ownTimeZone() }) {
+      const table = store.read.numbers;
+      const days = lastDays(edges.now(), count, timeZone);
+      const [since, until] = [days[0]?.from ?? '', days.at(-1)?.to ?? ''];
+      const leastMs = Math.round((Date.parse(until) - Date.parse(since)) / TIMELINE_PARTS);
+      const counted = await countDays(table, days, leastMs);
+      const span = { from: since, to: until };
+      const timeline = await timelineOf(table, span, { waits: counted.longWaits, leastMs });
+      const { waits, uses, medianWaitMs, answers } = counted;
+      const named = [...waits.stages, ...timeline.launches, ...timeline.waits].map(({ stageId }) => stageId);
+      return {
+        ...{ from: days[0]?.day ?? '', to: days.at(-1)?.day ?? '', timeZone, since, until, waits, timeline },
+        rules: { uses, texts: await table.ruleTexts(unique(uses.map(({ ruleId }) => ruleId))), medianWaitMs, answers },
+        stages: await table.stagesOf(unique(named)),
+      };
+    },
+  };
+}
+
+const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
+
+/** Reads what is counted by the day. */
+async function countDays(table: NumbersTable, days: readonly LocalDay[], leastMs: number) {
+  const breath = createBreath();
+  const byDay: Numbers['waits']['days'] = [];
+  const stages = createStageWaits();
+  const uses: Numbers['rules']['uses'] = [];
+  const longWaits: WaitSpan[] = [];
+  const answers: number[] = [];
+  for (const { day, ...span } of days.toReversed()) {
+    await breath();
+    const waits = await table.waits(span);
+    stages.add(waits);
+    byDay.push(...byKind(waits).map((one) => ({ day, ...one })));
+    await breath();
+    longWaits.push(...(await table.longWaits(span, leastMs)));
+    if (answers.length < MOST_ANSWERS)
+      answers.push(...(await table.approvalWaits(span, MOST_ANSWERS - answers.length)));
+    uses.push(...(await table.ruleUses(span)).map((use) => ({ day, ...use })));
+  }
+  return {
+    waits: { days: byDay.toSorted((a, b) => a.day.localeCompare(b.day)), stages: stages.all() },
+    uses: uses.toSorted((a, b) => a.day.localeCompare(b.day)),
+    longWaits,
+    ...{ medianWaitMs: medianOf(answers), answers: answers.length },
+  };
+}
+
+type KindWaits = Omit<StageWaits, 'stageId'>;
+
+function byKind(waits: readonly StageWaits[]): KindWaits[] {
+  const kinds = new Map<RequestKind, KindWaits>();
+  for (const { kind, count, waitedMs } of waits) {
+    const sum = kinds.get(kind) ?? { kind, count: 0, waitedMs: 0 };
+    kinds.set(kind, { kind, count: sum.count + count, waitedMs: sum.waitedMs + waitedMs });
+  }
+  return [...kinds.values()];
+}
+
+/** Adds up the waits of each stage over the days. */
+function createStageWaits() {
+  const sums = new Map<string, StageWaits>();
+  return {
+    add(waits: readonly StageWaits[]): void {
+      for (const wait of waits) {
+        const key = `${wait.stageId} ${wait.kind}`;
+        const { count, waitedMs } = sums.get(key) ?? { count: 0, waitedMs: 0 };
+        sums.set(key, { ...wait, count: count + wait.count, waitedMs: waitedMs + wait.waitedMs });
+      }
+    },
+    all: (): StageWaits[] => [...sums.values()],
+  };
+}
+
+async function timelineOf(
+  table: NumbersTable,
+  span: Span,
+  { waits, leastMs }: { waits: readonly WaitSpan[]; leastMs: number },
+): Promise<Numbers['timeline']> {
+  const { launches, total } = await table.launches(span, MOST_LAUNCHES);
+  const all = [...(await table.openWaits()).filter(({ from }) => from < span.to), ...waits];
+  return {
+    ...{ launches, leftOut: total - launches.length },
+    ...{ waits: all.slice(0, MOST_WAITS), waitsLeftOut: Math.max(0, all.length - MOST_WAITS), leastMs },
+  };
+}
+
+function medianOf(values: readonly number[]): number | null {
+  const sorted = values.toSorted((a, b) => a - b);
+  const half = Math.floor(sorted.length / 2);
+  const [low, high] = [sorted[half - 1], sorted[half]];
+  if (high === undefined) return null;
+  return sorted.length % 2 === 1 || low === undefined ? high : (low + high) / 2;
+}
