@@ -13,6 +13,8 @@ export const Denial = z.object({
   source: DenialSource,
   /** The mode, the rule, or the event of the hook, if known. */
   detail: z.string().nullable(),
+  /** The settings that the rule stands in, as Claude Code calls them: `policySettings`; left out if unknown. */
+  settings: z.string().optional(),
 });
 export type Denial = z.infer<typeof Denial>;
 

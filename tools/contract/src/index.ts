@@ -42,6 +42,7 @@ export * from './questions.ts';
 export * from './receipts.ts';
 export * from './requests.ts';
 export * from './resume-command.ts';
+export type { RuleCommand } from './rule-commands.ts';
 export * from './rules.ts';
 export * from './sandbox.ts';
 export * from './search.ts';

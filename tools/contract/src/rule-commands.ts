@@ -54,10 +54,13 @@ export const ruleCommands = {
   dismiss_rule_offer: { input: OfferDismissal, reply: z.object({}) },
   /** Tells whether a call that Claude Code denied can be allowed and tried again. */
   get_denial_retry: { time: 'read', input: ofRequest, reply: z.object({ retry: DenialRetry }) },
-  /** Allows exactly the denied call in this stage for an hour, and tells Claude to try it again. */
+  /** Allows exactly the denied call in this stage for an hour, and tells Claude to try it again once its turn is over. */
   retry_denial: {
     time: 'slow',
     input: ofRequest,
     reply: z.object({ rules: z.array(PermissionRule), message: SendMessageReply }),
   },
 } as const;
+
+/** The name of a command about permission rules. */
+export type RuleCommand = keyof typeof ruleCommands;

@@ -50,6 +50,16 @@ export const UsedRule = PermissionRule.extend({
   lastUsedAt: z.iso.datetime().nullable(),
   /** The calls that it let through most often, in one line each. */
   usedFor: z.array(z.object({ asked: z.string(), count: z.int().positive() })),
+  /** The newest calls that it let through, the last one first. */
+  lastUses: z.array(
+    z.object({
+      stageId: StageId,
+      /** The place of the call in the transcript; null for a call under an earlier Callboard. */
+      entry: z.int().nonnegative().nullable(),
+      asked: z.string(),
+      at: z.iso.datetime(),
+    }),
+  ),
 });
 export type UsedRule = z.infer<typeof UsedRule>;
 

@@ -266,7 +266,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     ...(await tellPeople(context, { store })),
     ...{ completion, pullRequests, receipts, checks, sideRuns },
     ...goingBack,
-    ...composeRules(context, { ...parts, messages }),
+    ...(await composeRules(context, { ...parts, messages })),
     removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, edges, worktrees, messages }),

@@ -2,7 +2,12 @@
 export interface ToolCall {
   toolName: string;
   input: Readonly<Record<string, unknown>>;
+  /** The folder that the session works in, for rules about files; left out or null if unknown. */
+  folder?: string | null;
 }
+
+/** Whether rules let a call through: `unsure` where only Claude Code could tell. */
+export type Match = 'yes' | 'no' | 'unsure';
 
 /** The name and the content of a rule. */
 export const RULE = /^([^()]+?)(?:\((.*)\))?$/s;
@@ -22,6 +27,7 @@ export function ruleCovers(rule: string, { toolName, input }: ToolCall): boolean
 
 function coversName(name: string, toolName: string): boolean {
   if (name === toolName || fits(name, toolName)) return true;
+  if (name === 'Read') return ['Glob', 'Grep'].includes(toolName);
   if (name === 'Edit') return ['Write', 'MultiEdit', 'NotebookEdit'].includes(toolName);
   // A whole MCP server.
   return name.startsWith('mcp__') && toolName.startsWith(`${name}__`);

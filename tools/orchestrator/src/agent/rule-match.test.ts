@@ -43,7 +43,7 @@ it.each([
   ['mcp__tracker', 'mcp__tracker__list', {}, 'yes'],
   ['mcp__tracker__*', 'mcp__tracker__list', {}, 'yes'],
   ['mcp__tracker', 'mcp__trackers__list', {}, 'no'],
-  ['Edit(//srv/**)', 'Write', { file_path: '/srv/a' }, 'unsure'],
+  ['Edit(//srv/**)', 'Write', { file_path: '/srv/a' }, 'yes'],
   ['Read(//srv/**)', 'Write', { file_path: '/srv/a' }, 'no'],
 ])('compares %s with %s %o: %s', (rule, toolName, input, match) => {
   expect(ruleMatch(rule, { toolName, input })).toBe(match);

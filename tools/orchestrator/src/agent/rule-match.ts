@@ -1,9 +1,7 @@
-import { RULE, ruleCovers, type ToolCall } from './rule-covers.ts';
+import { pathMatch } from './path-match.ts';
+import { type Match, RULE, ruleCovers, type ToolCall } from './rule-covers.ts';
 import { splitCommand } from './shell-parts.ts';
 import { webHost } from './web-host.ts';
-
-/** Whether rules let a call through: `unsure` where only Claude Code could tell. */
-export type Match = 'yes' | 'no' | 'unsure';
 
 /**
  * Whether a rule lets a call through, together with others that apply as well. `yes` only where it is certain (CLI 2.1.330, tried): a
@@ -12,9 +10,8 @@ export type Match = 'yes' | 'no' | 'unsure';
 export function ruleMatch(rule: string, call: ToolCall, others: readonly string[] = []): Match {
   const { toolName, input } = call;
   const { name, content } = partsOf(rule);
-  const isSure = coversAll(name, content) ? name === toolName || isServerOf(name, toolName) : covers(rule, call);
-  if (isSure) return 'yes';
-  if (toolName !== 'Bash') return ruleCovers(rule, call) ? looseMatch(name, content, call) : 'no';
+  if (coversAll(name, content) && (name === toolName || isServerOf(name, toolName))) return 'yes';
+  if (toolName !== 'Bash') return ruleCovers(rule, call) ? otherMatch(name, content, call) : 'no';
   const command = typeof input.command === 'string' ? input.command : '';
   const split = splitCommand(command);
   if (split === null) return ruleCovers(rule, call) ? 'unsure' : 'no';
@@ -46,18 +43,33 @@ function isServerOf(name: string, toolName: string): boolean {
   return server !== undefined && toolName.startsWith(`${server}__`);
 }
 
-/** A domain, which is compared as a whole. */
-function covers(rule: string, { toolName, input }: ToolCall): boolean {
-  const domain = /^WebFetch\(domain:([a-z0-9.-]+)\)$/.exec(rule.trim())?.[1];
-  return (
-    toolName === 'WebFetch' && domain !== undefined && typeof input.url === 'string' && webHost(input.url) === domain
-  );
+/** The tools whose calls a rule about files covers: `Edit` stands for all that edit. */
+const RULED_BY: Readonly<Record<string, string>> = {
+  Edit: 'Edit',
+  Write: 'Edit',
+  MultiEdit: 'Edit',
+  NotebookEdit: 'Edit',
+  Read: 'Read',
+};
+
+/** Whether a rule for something else than a command lets a call through. */
+function otherMatch(name: string, content: string | undefined, call: ToolCall): Match {
+  const { toolName, input, folder = null } = call;
+  if (toolName === 'WebFetch' && name === toolName && content !== undefined) return siteMatch(content, input.url);
+  const ruledBy = RULED_BY[toolName];
+  const path = input.file_path ?? input.notebook_path;
+  if (ruledBy === undefined || typeof path !== 'string') return 'unsure';
+  // `Write(src/**)` covers no file, and `Edit` alone only the tool of that name (2.1.330, tried).
+  if (name !== ruledBy || content === undefined) return name in RULED_BY ? 'no' : 'unsure';
+  return pathMatch(content, { path, folder, isEdit: ruledBy === 'Edit' });
 }
 
-/** For a path only its kind of tool is known to fit; another domain surely does not. */
-function looseMatch(name: string, content: string | undefined, { toolName }: ToolCall): Match {
-  const isOtherDomain = name === toolName && toolName === 'WebFetch' && /^domain:[a-z0-9.-]+$/.test(content ?? '');
-  return isOtherDomain ? 'no' : 'unsure';
+/** A host is compared as a whole; `*.` before it stands for every host below it, and not for itself. */
+function siteMatch(content: string, url: unknown): Match {
+  const [, star, domain] = /^domain:(\*\.)?([a-z0-9.-]+)$/.exec(content) ?? [];
+  const host = typeof url === 'string' ? webHost(url) : null;
+  if (domain === undefined || host === null) return 'unsure';
+  return (star === undefined ? host === domain : host.endsWith(`.${domain}`)) ? 'yes' : 'no';
 }
 
 /** Whether a simple command is the text of a rule, or begins with its words: `npm run *`, `npm run:*`. */

@@ -1,4 +1,4 @@
-import { CLAUDE_CODE, type Decision, PendingRequest, RequestId } from '@callboard/contract';
+import { CLAUDE_CODE, type Decision, type Denial, PendingRequest, RequestId } from '@callboard/contract';
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { Rejection } from '../lib/errors.ts';
 import { ownProperty } from '../lib/own-property.ts';
@@ -85,13 +85,13 @@ export async function deniedInTurn(context: EventContext, toolUseIds: readonly s
 }
 
 /** Adds the rule that denied a call, if the session still shows that denial. */
-export function nameDenial(change: SessionChange, toolUseId: string, detail: string): void {
+export function nameDenial(change: SessionChange, toolUseId: string, named: Pick<Denial, 'detail' | 'settings'>): void {
   const { lastCall, openDenial } = change.record;
   if (lastCall?.toolUseId !== toolUseId || lastCall.denial === null) return;
   change.record = {
     ...change.record,
-    lastCall: { toolUseId, denial: { ...lastCall.denial, detail } },
-    openDenial: openDenial === null ? null : { ...openDenial, detail },
+    lastCall: { toolUseId, denial: { ...lastCall.denial, ...named } },
+    openDenial: openDenial === null ? null : { ...openDenial, ...named },
   };
 }
 

@@ -61,14 +61,16 @@ export async function recordRuleUse(
   const rules = stage === null ? [] : await tx.rules.listFor(stage.projectId, stageId, tx.now);
   const allowing = rules.filter(({ kind }) => kind === 'allow');
   if (allowing.length === 0) return;
-  const call = await findUse({ tx, change }, toolUseId);
-  if (call === null) return;
-  const asked = ownProperty(change.record.calls, toolUseId)?.asked ?? call.toolName;
+  const use = await findUse({ tx, change }, toolUseId);
+  if (use === null) return;
+  const call = { ...use, folder: stage?.worktree?.path ?? null };
+  const asked = ownProperty(change.record.calls, toolUseId)?.asked ?? use.toolName;
   const sure = allowing.filter(({ rule }) => hasPart(rule, call));
   const likely = allowing.filter(({ rule }) => ruleMatch(rule, call) === 'unsure');
   // A path or a redirection is compared by Claude Code alone; it says that some rule fitted, so the only one that may have did.
   const used = sure.length > 0 ? sure : likely.length === 1 && ranBy === 'rule' ? likely : [];
-  for (const { ruleId } of used) await tx.rules.addUse({ ruleId, stageId, toolUseId, asked, at: tx.now });
+  for (const { ruleId } of used)
+    await tx.rules.addUse({ ruleId, stageId, toolUseId, entry: use.index, asked, at: tx.now });
 }
 
 async function findUse({ tx, change }: Pick<EventContext, 'tx' | 'change'>, toolUseId: string) {

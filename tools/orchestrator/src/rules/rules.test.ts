@@ -132,6 +132,27 @@ describe('a rehearsal', () => {
     expect(await rules.rehearse(of)).toMatchObject({ answered: 3, unsure: 0 });
   });
 
+  it('counts edits below the worktree of their stage, and reads outside, that a rule about files covers', async () => {
+    const { store, rules, stageId } = await setUp();
+    const path = '/w/shop';
+    await store.transact(async (tx) => {
+      const stage = await tx.stages.find(stageId);
+      if (stage !== null) await tx.stages.update({ ...stage, worktree: { path, branch: 'b', base: 'c' } });
+    });
+    const file = (toolName: string, file_path: string, more = {}) => ({
+      asked: { toolName, input: { file_path, content: 'x' }, ...more },
+    });
+    const outside = { blockedPath: '/srv/notes.md' };
+    await answerAll(store, stageId, file('Write', `${path}/src/a.ts`), file('Edit', `${path}/src/deep/b.ts`));
+    await answerAll(store, stageId, file('Write', `${path}/docs/a.md`), file('Write', `${path}/src/.git/x`));
+    await answerAll(store, stageId, file('Read', '/srv/notes.md', outside));
+    const of = (rule: string) => rules.rehearse({ rule, scope: shop });
+    expect(await of('Edit(src/**)')).toMatchObject({ waits: 5, answered: 2, unsure: 1 });
+    expect(await of(`Edit(/${path}/docs/a.md)`)).toMatchObject({ answered: 1, unsure: 0 });
+    expect(await of('Read(//srv/**)')).toMatchObject({ answered: 1, unsure: 0 });
+    expect(await of('Edit(~/**)')).toMatchObject({ answered: 0, unsure: 4 });
+  });
+
   it('reads a long log and lets others work meanwhile', async () => {
     const { store, rules, stageId, file } = await setUp();
     await store.transact(async (tx) => {
@@ -205,6 +226,14 @@ describe('a granted rule', () => {
     const [used, unused] = (await rules.list(projectId)).rules;
     expect(used).toMatchObject({ ruleId, uses: 3, usedFor: [{ asked: 'Bash npm test', count: 2 }, { count: 1 }] });
     expect(used?.lastUsedAt).not.toBeNull();
-    expect(unused).toMatchObject({ uses: 0, lastUsedAt: null, usedFor: [] });
+    expect(used?.lastUses.map(({ asked }) => asked)).toEqual([
+      'Bash ls && npm test 2>&1',
+      'Bash npm test',
+      'Bash npm test',
+    ]);
+    const [last] = used?.lastUses ?? [];
+    const entries = await session.transcript();
+    expect(entries.find(({ index }) => index === last?.entry)).toMatchObject({ kind: 'tool-use', toolUseId: 't4' });
+    expect(unused).toMatchObject({ uses: 0, lastUsedAt: null, usedFor: [], lastUses: [] });
   });
 });

@@ -1,3 +1,4 @@
+import type { RuleCommand } from '@callboard/contract';
 import type { DenialRetries } from '../../rules/denial-retries.ts';
 import type { Rules } from '../../rules/rules.ts';
 import type { BoardViews } from '../../views/board-views.ts';
@@ -9,18 +10,7 @@ export interface RuleParts {
   denialRetries: DenialRetries;
 }
 
-type RuleCommands =
-  | 'get_rules'
-  | 'list_rules'
-  | 'add_rule'
-  | 'remove_rule'
-  | 'rehearse_rule'
-  | 'get_rule_offer'
-  | 'dismiss_rule_offer'
-  | 'get_denial_retry'
-  | 'retry_denial';
-
-export function ruleCommands({ views, rules, denialRetries }: RuleParts): Pick<CommandHandlers, RuleCommands> {
+export function ruleCommands({ views, rules, denialRetries }: RuleParts): Pick<CommandHandlers, RuleCommand> {
   return {
     get_rules: async ({ projectId }) => ({ rules: await views.rules(projectId) }),
     list_rules: ({ projectId }) => rules.list(projectId),

@@ -1,12 +1,8 @@
-import type { StageId, TranscriptEntry } from '@callboard/contract';
 import { z } from 'zod';
-import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 
 /** How long Claude Code may take to list its rules. */
 export const RULES_REPLY_MS = 10_000;
-/** How many entries are searched: a call is among the newest ones when its result or its denial comes. */
-const LOOK_BACK = 200;
 
 const RulesReply = z.object({
   response: z.object({
@@ -26,15 +22,4 @@ export async function listActiveRules(
 ): Promise<readonly ActiveRule[]> {
   const reply = await executor.request({ subtype: 'list_permission_rules' }, signal);
   return RulesReply.safeParse(reply).data?.response.state.rules ?? [];
-}
-
-/** Returns a recent tool call of a stage; null if it is not found. */
-export async function findCall(
-  { read }: Pick<Store, 'read'>,
-  stageId: StageId,
-  toolUseId: string,
-): Promise<Extract<TranscriptEntry, { kind: 'tool-use' }> | null> {
-  const entries = await read.transcript.page(stageId, { after: undefined, before: undefined, limit: LOOK_BACK });
-  const entry = entries.findLast((one) => one.kind === 'tool-use' && one.toolUseId === toolUseId);
-  return entry?.kind === 'tool-use' ? entry : null;
 }

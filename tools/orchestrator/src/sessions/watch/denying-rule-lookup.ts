@@ -6,7 +6,7 @@ import { updateDecision } from '../../domain/requests.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
-import { findCall, listActiveRules, RULES_REPLY_MS } from './active-rules.ts';
+import { listActiveRules, RULES_REPLY_MS } from './active-rules.ts';
 import type { LowPriorityWork } from './low-priority-work.ts';
 
 type ToolUse = Extract<TranscriptEntry, { kind: 'tool-use' }>;
@@ -30,7 +30,7 @@ const LATEST_MS = 5_000;
  */
 export function createDenyingRuleLookup({ store, log, home, running, lowPriorityWork }: DenyingRuleLookupParts) {
   async function find(stageId: StageId, toolUseId: string): Promise<void> {
-    const call = await findCall(store, stageId, toolUseId);
+    const call = await store.read.transcript.findCall(stageId, toolUseId);
     if (call === null) return;
     lowPriorityWork.add(stageId, `rule for ${toolUseId}`, (signal) => name(stageId, call, signal), LATEST_MS);
   }
@@ -39,18 +39,22 @@ export function createDenyingRuleLookup({ store, log, home, running, lowPriority
     const executor = [...running()].find(({ launch }) => launch.stageId === stageId);
     if (executor === undefined) return;
     const rules = await listActiveRules(executor, AbortSignal.any([signal, AbortSignal.timeout(RULES_REPLY_MS)]));
-    const rule = denyingRule(
-      rules.flatMap((one) => (one.behavior === 'deny' ? [one.rule] : [])),
+    const denying = rules.filter(({ behavior }) => behavior === 'deny');
+    const found = denyingRule(
+      denying.map(({ rule }) => rule),
       call,
       home,
     );
-    if (rule === null) return;
+    if (found === null) return;
+    const sources = new Set(denying.flatMap(({ rule, source }) => (rule === found ? [source] : [])));
+    const [source] = sources;
+    const named = { detail: found, ...(sources.size === 1 && source !== undefined && { settings: source }) };
     await store.transact(
       async (tx) => {
         const decision = await tx.requests.findDecision(stageId, RequestId.parse(denialId(call.toolUseId)));
         if (decision?.denial == null || decision.denial.detail !== null) return;
-        await updateDecision(tx, { ...decision, denial: { ...decision.denial, detail: rule } });
-        await changeSession(tx, stageId, (change) => nameDenial(change, call.toolUseId, rule));
+        await updateDecision(tx, { ...decision, denial: { ...decision.denial, ...named } });
+        await changeSession(tx, stageId, (change) => nameDenial(change, call.toolUseId, named));
       },
       { sync: 'later' },
     );

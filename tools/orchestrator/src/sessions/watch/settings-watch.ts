@@ -12,7 +12,7 @@ import type { Store, Tx } from '../../store/store.ts';
 import type { AddedSetting } from '../../trust/changes-since-launch.ts';
 import type { Trust } from '../../trust/trust.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
-import { findCall, listActiveRules, RULES_REPLY_MS } from './active-rules.ts';
+import { listActiveRules, RULES_REPLY_MS } from './active-rules.ts';
 
 export interface SettingsWatchParts {
   store: Store;
@@ -160,7 +160,7 @@ async function checkRule(
   toolUseId: string,
 ): Promise<void> {
   const executor = [...running()].find(({ launch }) => launch.stageId === stageId);
-  const call = await findCall(store, stageId, toolUseId);
+  const call = await store.read.transcript.findCall(stageId, toolUseId);
   if (executor === undefined || call === null || !executor.launch.settings.isKnown) return;
   await changes.reportExclusions(executor);
   const out = changes.excludedIn(executor).find((one) => ruleCovers(`Bash(${one})`, call));

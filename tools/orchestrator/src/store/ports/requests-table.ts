@@ -45,6 +45,8 @@ export interface AnsweredCall {
   toolName: string;
   /** The fields that rules look at; empty if the input is too long to compare. */
   input: Readonly<Record<string, unknown>>;
+  /** The folder that its stage works in; null if the stage is gone. */
+  folder: string | null;
   outcome: 'allowed' | 'denied' | 'timed-out';
   by: string | null;
   at: string;

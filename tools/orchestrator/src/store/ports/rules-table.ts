@@ -1,13 +1,23 @@
-import type { PermissionRule, ProjectId, StageId, UsedRule } from '@callboard/contract';
+import type { PermissionRule, ProjectId, RequestId, StageId, UsedRule } from '@callboard/contract';
 
 /** A call that a rule let through. */
 export interface RuleUse {
   ruleId: string;
   stageId: StageId;
   toolUseId: string;
+  /** The place of the call in the transcript. */
+  entry: number;
   /** The call in one line. */
   asked: string;
   at: string;
+}
+
+/** A denied call that a person has allowed, and that Claude is yet to be told to make again. */
+export interface DenialRetryIntent {
+  stageId: StageId;
+  requestId: RequestId;
+  /** Who allowed it. */
+  actor: string;
 }
 
 /** Permissions that people granted, oldest first. A rule that has ended stays: receipts and running sessions refer to it. */
@@ -30,4 +40,9 @@ export interface RulesTable {
   /** How often each of these rules had been allowed when its offer was put away. */
   dismissals(projectId: ProjectId, rules: readonly string[]): Promise<ReadonlyMap<string, number>>;
   saveDismissal(projectId: ProjectId, rule: string, times: number): Promise<void>;
+  /** Keeps an intent. One that is there already stays as it is. */
+  addRetry(intent: DenialRetryIntent): Promise<void>;
+  listRetries(): Promise<DenialRetryIntent[]>;
+  /** Removes an intent and returns it; null if there is none. */
+  removeRetry(stageId: StageId, requestId: RequestId): Promise<DenialRetryIntent | null>;
 }

@@ -92,6 +92,8 @@ export interface TranscriptTable {
   append(entries: readonly TranscriptEntry[]): Promise<void>;
   /** The message with this id that was given to Claude; null if there is none. */
   findMessage(stageId: StageId, messageId: MessageId): Promise<Extract<TranscriptEntry, { kind: 'user' }> | null>;
+  /** The tool call with this id; null if there is none. Reads from the newest entry back, in slices. */
+  findCall(stageId: StageId, toolUseId: string): Promise<Extract<TranscriptEntry, { kind: 'tool-use' }> | null>;
   /** Counts the messages to Claude from this entry on. */
   countMessages(stageId: StageId, from: number): Promise<number>;
   /**

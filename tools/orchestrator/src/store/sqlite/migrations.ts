@@ -257,6 +257,16 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create index rule_uses_by_time on rule_uses(at, rule_id)`,
     ],
   },
+  {
+    // Where a rule was used, and calls that a person allowed after Claude Code had denied them, until Claude is told.
+    id: 29,
+    statements: [
+      `alter table rule_uses add column entry integer`,
+      `create table denial_retries (
+         stage_id text not null references stages(id) on delete cascade, request_id text not null, actor text not null,
+         primary key (stage_id, request_id))`,
+    ],
+  },
 ];
 
 /**

@@ -14,6 +14,8 @@ interface RuleUsesColumns {
   rule_id: string;
   stage_id: string;
   tool_use_id: string;
+  /** Its place in the transcript; null for a use under an earlier Callboard. */
+  entry: number | null;
   /** The call in one line. */
   asked: string;
   at: string;
@@ -26,9 +28,17 @@ interface RuleDismissalsColumns {
   times: number;
 }
 
+interface DenialRetriesColumns {
+  stage_id: string;
+  request_id: string;
+  /** Who allowed the call. */
+  actor: string;
+}
+
 /** The columns of the tables about permission rules. */
 export interface RulesSchema {
   rules: RulesColumns;
   rule_uses: RuleUsesColumns;
   rule_dismissals: RuleDismissalsColumns;
+  denial_retries: DenialRetriesColumns;
 }

@@ -1,16 +1,6 @@
-import type { CommandInput, CommandReply } from '@callboard/contract';
+import type { CommandInput, CommandReply, RuleCommand } from '@callboard/contract';
 import * as the from './example-values.ts';
 
-type RuleCommand =
-  | 'get_rules'
-  | 'list_rules'
-  | 'add_rule'
-  | 'remove_rule'
-  | 'rehearse_rule'
-  | 'get_rule_offer'
-  | 'dismiss_rule_offer'
-  | 'get_denial_retry'
-  | 'retry_denial';
 type RuleExamples = { readonly [T in RuleCommand]: { input: CommandInput<T>; reply: CommandReply<T> } };
 
 const { project, stage, pending, rule } = the;
@@ -23,6 +13,7 @@ const used = {
   uses: 14,
   lastUsedAt: rule.createdAt,
   usedFor: [{ asked: 'Bash npm run build', count: 14 }],
+  lastUses: [{ stageId: stage.id, entry: 12, asked: 'Bash npm run build', at: rule.createdAt }],
 };
 const retried = { ...rule, scope: 'stage', stageId: stage.id, rule: text, expiresAt } as const;
 

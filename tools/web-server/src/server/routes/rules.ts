@@ -11,7 +11,7 @@ export const ruleRelays = {
     query: RulesQuery,
     summary: 'List the rules of all projects, with their use',
     description:
-      'Or those of one project. `uses` counts the calls that a rule let through, as far as Claude Code tells; `usedFor` names the most frequent ones. `ended` has the newest rules that were removed or whose end date has come.',
+      'Or those of one project. `uses` counts the calls that a rule let through, as far as Claude Code tells; `usedFor` names the most frequent ones, `lastUses` the newest with their place in the transcript. `ended` has the newest rules that were removed or whose end date has come.',
     problems: ['unknown_project'],
   },
   add_rule: {
@@ -56,7 +56,7 @@ export const requestRuleRelays = {
   retry_denial: {
     summary: 'Allow a denied call and have Claude try it again',
     description:
-      'Allows exactly this call in its stage for an hour, and sends Claude a message to make it again; an ended session is resumed for it.',
+      'Allows exactly this call in its stage for an hour, and sends Claude a message to make it again, once its turn is over; an ended session is resumed for it. It is stored first and sent once, also if Callboard is killed in between.',
     problems: [
       ...(['unknown_stage', 'unknown_request', 'not_denied', 'cannot_allow', 'already_settled'] as const),
       ...(['already_done', 'session_alarm', 'in_terminal', 'claude_missing'] as const),

@@ -7,6 +7,8 @@ import type { Database } from '../database.ts';
 /** A longer request is counted, and not compared with a rule. */
 const COMPARED_BYTES = 20_000;
 
+const FILE_TOOLS = ['Read', 'Edit', 'Write', 'MultiEdit', 'NotebookEdit'];
+
 const Row = z.object({
   ordinal: z.int(),
   stage_id: StageId,
@@ -15,6 +17,9 @@ const Row = z.object({
   tool_name: z.string(),
   command: z.string().nullable(),
   url: z.string().nullable(),
+  filePath: z.string().nullable(),
+  notebookPath: z.string().nullable(),
+  folder: z.string().nullable(),
   outcome: z.enum(['allowed', 'denied', 'timed-out']),
   decided_by: z.string().nullable(),
   decided_at: z.string(),
@@ -45,6 +50,8 @@ async function answeredCalls(db: Database, query: AnsweredCallsQuery): Promise<A
   // Claude Code names the path of a command that writes, also inside the worktree, where a rule helps.
   const worktree = sql`json_extract(stages.document, '$.worktree.path')`;
   const isInside = sql`instr(${from('document', '$.blockedPath')} || '/', ${worktree} || '/') = 1`;
+  // A rule about files also lets through what is outside.
+  const isFileTool = sql`requests.tool_name in (${sql.join(FILE_TOOLS)})`;
   let rows = answered(db, query)
     .leftJoin('stages', 'stages.id', 'requests.stage_id')
     .select(
@@ -56,11 +63,14 @@ async function answeredCalls(db: Database, query: AnsweredCallsQuery): Promise<A
       sql<string | null>`coalesce(requests.stage_title, json_extract(stages.document, '$.title'))`.as('title'),
       field('$.input.command').as('command'),
       field('$.input.url').as('url'),
+      field('$.input.file_path').as('filePath'),
+      field('$.input.notebook_path').as('notebookPath'),
+      sql<string | null>`${worktree}`.as('folder'),
       from('decision', '$.asked').as('asked'),
       from('decision', '$.waitedMs').as('waited'),
       from('decision', '$.reason').as('reason'),
       sql`${isShort} and ${from('decision', '$.updatedInput')} is null and ${from('decision', '$.delivery')} <> 'not-applied'
-        and (${from('document', '$.blockedPath')} is null or ${isInside}) and json_array_length(requests.document, '$.suggestions') > 0`.as(
+        and (${from('document', '$.blockedPath')} is null or ${isInside} or ${isFileTool}) and json_array_length(requests.document, '$.suggestions') > 0`.as(
         'isRulable',
       ),
       sql`case when ${isShort} then ${from('document', '$.suppressAlwaysAllow')} or ${from('document', '$.leavesSandbox')} is not null
@@ -110,11 +120,12 @@ function answered(db: Database, { projectId, stageId, from, to }: Omit<AnsweredC
 }
 
 function toCall(row: z.infer<typeof Row>): AnsweredCall {
-  const { command, url } = row;
+  const input = { command: row.command, url: row.url, file_path: row.filePath, notebook_path: row.notebookPath };
   return {
     ...{ ordinal: row.ordinal, stageId: row.stage_id, requestId: row.request_id, stageTitle: row.title },
     toolName: row.tool_name,
-    input: { ...(command !== null && { command }), ...(url !== null && { url }) },
+    input: Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)),
+    folder: row.folder,
     ...{ outcome: row.outcome, by: row.decided_by, at: row.decided_at, reason: row.reason },
     ...{ asked: row.asked ?? row.tool_name, waitedMs: row.waited ?? 0 },
     isRulable: row.isRulable === 1,

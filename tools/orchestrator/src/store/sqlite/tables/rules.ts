@@ -1,6 +1,6 @@
-import { PermissionRule, type ProjectId, type StageId, UsedRule } from '@callboard/contract';
+import { PermissionRule, type ProjectId, RequestId, StageId, UsedRule } from '@callboard/contract';
 import { sql } from 'kysely';
-import type { RulesTable, RuleUse } from '../../ports/rules-table.ts';
+import type { DenialRetryIntent, RulesTable, RuleUse } from '../../ports/rules-table.ts';
 import type { Database } from '../database.ts';
 import { documentOf, mapRow } from './map-row.ts';
 
@@ -8,6 +8,8 @@ const toRule = documentOf(PermissionRule);
 
 /** How many of the calls that a rule let through most often are listed. */
 const USED_FOR = 5;
+/** How many of its newest uses are listed. */
+const LAST_USES = 5;
 
 const appliesAt =
   (at: string) =>
@@ -47,10 +49,10 @@ export function rulesTable(db: Database): RulesTable {
         .onConflict((conflict) => conflict.column('id').doUpdateSet({ document }))
         .execute();
     },
-    async addUse({ ruleId, stageId, toolUseId, asked, at }: RuleUse): Promise<void> {
+    async addUse({ ruleId, stageId, toolUseId, entry, asked, at }: RuleUse): Promise<void> {
       await db
         .insertInto('rule_uses')
-        .values({ rule_id: ruleId, stage_id: stageId, tool_use_id: toolUseId, asked, at })
+        .values({ rule_id: ruleId, stage_id: stageId, tool_use_id: toolUseId, entry, asked, at })
         .onConflict((conflict) => conflict.doNothing())
         .execute();
     },
@@ -65,6 +67,24 @@ export function rulesTable(db: Database): RulesTable {
         .values({ project_id: projectId, rule, times })
         .onConflict((conflict) => conflict.columns(['project_id', 'rule']).doUpdateSet({ times }))
         .execute();
+    },
+    async addRetry({ stageId, requestId, actor }): Promise<void> {
+      await db
+        .insertInto('denial_retries')
+        .values({ stage_id: stageId, request_id: requestId, actor })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+    },
+    async listRetries(): Promise<DenialRetryIntent[]> {
+      const rows = await db.selectFrom('denial_retries').selectAll().execute();
+      return rows.map(({ stage_id, request_id, actor }) => {
+        return { stageId: StageId.parse(stage_id), requestId: RequestId.parse(request_id), actor };
+      });
+    },
+    async removeRetry(stageId, requestId): Promise<DenialRetryIntent | null> {
+      const of = db.deleteFrom('denial_retries').where('stage_id', '=', stageId).where('request_id', '=', requestId);
+      const removed = await of.returning('actor').executeTakeFirst();
+      return removed === undefined ? null : { stageId, requestId, actor: removed.actor };
     },
   };
 }
@@ -81,6 +101,7 @@ async function listUsed(db: Database, projectId: ProjectId | undefined): Promise
     .orderBy('asked')
     .execute();
   const byRule = Map.groupBy(uses, (use) => use.rule_id);
+  const lastUses = await newestUses(db);
   return rows.map(toRule).map((rule) => {
     const of = byRule.get(rule.ruleId) ?? [];
     return UsedRule.parse({
@@ -92,6 +113,19 @@ async function listUsed(db: Database, projectId: ProjectId | undefined): Promise
           .toSorted()
           .at(-1) ?? null,
       usedFor: of.slice(0, USED_FOR).map(({ asked, count }) => ({ asked, count })),
+      lastUses: lastUses.get(rule.ruleId) ?? [],
     });
   });
+}
+
+/** The newest uses of each rule, the last one first. */
+async function newestUses(db: Database): Promise<ReadonlyMap<string, UsedRule['lastUses']>> {
+  const place = sql<number>`row_number() over (partition by rule_id order by ordinal desc)`;
+  const numbered = db.selectFrom('rule_uses').selectAll().select(place.as('place')).as('uses');
+  const rows = await db.selectFrom(numbered).selectAll().where('place', '<=', LAST_USES).orderBy('place').execute();
+  const uses = rows.map(({ rule_id, stage_id, entry, asked, at }) => {
+    return { ruleId: rule_id, use: { stageId: StageId.parse(stage_id), entry, asked, at } };
+  });
+  const byRule = Map.groupBy(uses, ({ ruleId }) => ruleId);
+  return new Map([...byRule].map(([ruleId, of]) => [ruleId, of.map(({ use }) => use)]));
 }

@@ -1,6 +1,6 @@
 import { type StageId, TranscriptEntry } from '@callboard/contract';
 import { sql } from 'kysely';
-import { mapInSlices } from '../../../lib/breath.ts';
+import { createBreath, mapInSlices } from '../../../lib/breath.ts';
 import type { TranscriptPage, TranscriptTable } from '../../ports/session-tables.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
@@ -14,6 +14,9 @@ const append = prepare(
     .insertInto('transcript')
     .values({ stage_id: param('stageId'), index: param<number>('index'), document: param('document') }),
 );
+
+/** How many entries are searched at once. */
+const SLICE = 500;
 
 /** Transcripts, in pages. */
 export function transcriptTable(db: Database): TranscriptTable {
@@ -29,6 +32,24 @@ export function transcriptTable(db: Database): TranscriptTable {
       const found = await rows.orderBy('index', 'asc').limit(1).executeTakeFirst();
       const entry = found === undefined ? null : toEntry(found);
       return entry?.kind === 'user' ? entry : null;
+    },
+    async findCall(stageId, toolUseId) {
+      const breath = createBreath();
+      const entries = db.selectFrom('transcript').where('stage_id', '=', stageId);
+      const newest = await entries.select((eb) => eb.fn.max('index').as('index')).executeTakeFirst();
+      const hasId = sql<boolean>`instr(document, ${JSON.stringify(toolUseId)}) > 0`;
+      for (let to = newest?.index ?? -1; to >= 0; to -= SLICE) {
+        await breath();
+        const slice = entries
+          .where('index', '<=', to)
+          .where('index', '>', to - SLICE)
+          .where(hasId);
+        for (const row of await slice.select('document').orderBy('index', 'desc').execute()) {
+          const entry = toEntry(row);
+          if (entry.kind === 'tool-use' && entry.toolUseId === toolUseId) return entry;
+        }
+      }
+      return null;
     },
     async countMessages(stageId, from) {
       const isMessage = sql<boolean>`json_extract(document, '$.kind') = 'user'`;
