@@ -29,6 +29,7 @@ const rule = {
   } as const),
   ...{ by: 'Ada', createdAt: AT, expiresAt: null, endedAt: null, endedBy: null, uses: 14, lastUsedAt: AT },
   usedFor: [{ asked: 'Bash npm run build', count: 14 }],
+  lastUses: [{ stageId, entry: 12, asked: 'Bash npm run build', at: AT }],
 };
 let opened = 0;
 
