@@ -132,7 +132,7 @@ it('counts what rules let through, and takes the median of what people allowed o
       ['c', '2026-03-30T11:00:00.000Z'],
       ['d', '2026-03-01T10:00:00.000Z'],
     ] as const)
-      await tx.rules.addUse({ ruleId: rule.ruleId, stageId: stage, toolUseId, asked: 'Bash npm test', at });
+      await tx.rules.addUse({ entry: 1, ruleId: rule.ruleId, stageId: stage, toolUseId, asked: 'Bash npm test', at });
   });
   await decided(stage, { at: NOW, waitedMs: 10_000 });
   await decided(stage, { at: NOW, waitedMs: 20_000, outcome: 'denied' });
