@@ -41,6 +41,7 @@ import { TranscriptEntry } from './transcript.ts';
 import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
 import { trashCommands } from './trash-commands.ts';
 import { ProjectTrust, RulesBody, TrustBody, TrustQuery } from './trust.ts';
+import { webhookCommands } from './webhooks.ts';
 import { workspaceCommands } from './workspace-commands.ts';
 
 const onStage = { stageId: StageId };
@@ -285,6 +286,7 @@ export const commands = {
   ...goingBackCommands,
   ...lookingCommands,
   ...pushCommands,
+  ...webhookCommands,
   ...loginCommands,
 } as const;
 

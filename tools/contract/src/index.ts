@@ -59,4 +59,5 @@ export * from './transcript.ts';
 export * from './trash.ts';
 export * from './trust.ts';
 export * from './visible.ts';
+export * from './webhooks.ts';
 export * from './worktree-commands.ts';

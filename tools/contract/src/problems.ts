@@ -33,6 +33,8 @@ export const problems = {
   unknown_folder: 404,
   unknown_login: 404,
   unknown_device: 404,
+  unknown_webhook: 404,
+  unknown_call: 404,
   unknown_trash: 404,
   unknown_worktree: 404,
   worktree_stays: 409,
@@ -116,6 +118,7 @@ export const problems = {
   no_confirmation: 503,
   code_host_unreachable: 503,
   push_failed: 503,
+  webhook_failed: 503,
   orchestrator_unreachable: 503,
   starting: 503,
 } as const;

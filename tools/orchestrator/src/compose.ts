@@ -263,7 +263,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   const pullRequests = await composePullRequests(context, { ...parts, messages, completion, receipts });
   return {
     ...{ projects, logins, approvals, heldAnswers, people, messages, writes, stages },
-    ...(await tellPeople(context, { store })),
+    ...(await tellPeople(context, { store, env })),
     ...{ completion, pullRequests, receipts, checks, sideRuns },
     ...goingBack,
     ...(await composeRules(context, { ...parts, messages })),

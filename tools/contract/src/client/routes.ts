@@ -61,6 +61,14 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   remove_push_device: { method: 'DELETE', path: '/api/push/subscriptions/:deviceId' },
   test_push_device: { method: 'POST', path: '/api/push/subscriptions/:deviceId/test' },
 
+  get_webhooks: { method: 'GET', path: '/api/webhooks' },
+  add_webhook: { method: 'POST', path: '/api/webhooks' },
+  change_webhook: { method: 'PATCH', path: '/api/webhooks/:webhookId', body: 'patch' },
+  remove_webhook: { method: 'DELETE', path: '/api/webhooks/:webhookId' },
+  test_webhook: { method: 'POST', path: '/api/webhooks/:webhookId/test' },
+  get_webhook_calls: { method: 'GET', path: '/api/webhooks/:webhookId/calls' },
+  repeat_webhook_call: { method: 'POST', path: '/api/webhooks/:webhookId/calls/:callId/repeat' },
+
   get_capabilities: { method: 'GET', path: '/api/capabilities' },
 
   create_stage: { method: 'POST', path: '/api/stages' },

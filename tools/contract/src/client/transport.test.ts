@@ -22,6 +22,7 @@ it('treats an unreachable, starting or overloaded server as transient', () => {
     'no_confirmation',
     'code_host_unreachable',
     'push_failed',
+    'webhook_failed',
     'orchestrator_unreachable',
     'starting',
   ]);

@@ -27,7 +27,7 @@ async function setUp(tellsSettled = true) {
   let next: (message: Message, signal: AbortSignal) => Outcome | Promise<Outcome> = () => SENT;
   const channel: Channel = {
     name: 'test',
-    tellsSettled,
+    tellsSettled: async () => tellsSettled,
     targets: async (tx) => [{ target: 'Ada', dueAt: tx.now }],
     async send(message, signal) {
       told.push(`${message.phase} ${message.announcement.signal} to ${message.target}`);

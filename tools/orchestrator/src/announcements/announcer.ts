@@ -122,8 +122,9 @@ async function settle(tx: Tx, channels: readonly Channel[], key: string): Promis
   for (const delivery of await tx.deliveries.listOf(key)) {
     if (delivery.state === 'queued') await tx.deliveries.update(delivery.id, { state: 'dropped', error: null });
     const wasTold = delivery.state === 'sent' || (delivery.state === 'queued' && delivery.attempts > 0);
-    const tells = channels.some(({ name, tellsSettled }) => name === delivery.channel && tellsSettled);
-    if (wasTold && tells) await tx.deliveries.insert({ ...delivery, phase: 'settled', dueAt: tx.now });
+    const channel = channels.find(({ name }) => name === delivery.channel);
+    if (wasTold && (await channel?.tellsSettled(tx, delivery.target)))
+      await tx.deliveries.insert({ ...delivery, phase: 'settled', dueAt: tx.now });
   }
 }
 

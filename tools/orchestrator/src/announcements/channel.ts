@@ -6,14 +6,16 @@ export interface Message {
   announcement: AnnouncementRecord;
   phase: DeliveryPhase;
   target: string;
+  /** If it is `settled`: what came back when the target was told before; null if nothing did. */
+  receipt: string | null;
 }
 
 /**
  * What became of an attempt. `postponed`: it is not the time yet; that is no failure. `dropped`: it will never be sent. `failed`: it is tried
- * again, after `afterMs` at the earliest.
+ * again, after `afterMs` at the earliest. `receipt`: kept for the message that it is settled.
  */
 export type Outcome =
-  | { kind: 'sent' }
+  | { kind: 'sent'; receipt?: string }
   | { kind: 'postponed'; until: Date }
   | { kind: 'failed'; error: string; afterMs?: number }
   | { kind: 'dropped'; error: string };
@@ -25,8 +27,8 @@ export type Outcome =
 export interface Channel {
   /** Stored with each row: never change it. */
   readonly name: string;
-  /** Whether those who were told hear of it as well when nobody is needed any more. */
-  readonly tellsSettled: boolean;
+  /** Whether a target that was told hears of it as well when nobody is needed any more. */
+  tellsSettled(tx: Tx, target: string): Promise<boolean>;
   /** Who is to be told, and when: each target once. Runs in the transaction that stores the announcement. */
   targets(tx: Tx, announcement: AnnouncementRecord): Promise<{ target: string; dueAt: string }[]>;
   /** Sends one message. Ends, with an outcome, soon after `signal` aborts. */

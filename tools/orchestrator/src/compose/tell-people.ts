@@ -1,26 +1,59 @@
 import { startAnnouncer } from '../announcements/announcer.ts';
 import { createAttendance } from '../announcements/attendance.ts';
 import { startDeliverer } from '../announcements/deliverer.ts';
+import { createCaller } from '../outgoing/caller.ts';
+import { createOutgoingCommands } from '../outgoing/run-outgoing-command.ts';
+import { createWebhookChannel } from '../outgoing/webhook-channel.ts';
+import { createWebhooks } from '../outgoing/webhooks.ts';
+import { notificationOf, settledNotificationOf } from '../push/notification-words.ts';
 import { createPushChannel } from '../push/push-channel.ts';
 import { createPushDevices, forgetLoggedOut, loadPushKeys } from '../push/push-devices.ts';
 import { createPushSender } from '../push/push-sender.ts';
 import type { Store } from '../store/store.ts';
+import { endCommand } from '../worktree-commands/end-command.ts';
+import { runWithInput } from '../worktree-commands/run-with-input.ts';
 import type { StartContext } from './start-context.ts';
 
+interface TellPeopleParts {
+  store: Store;
+  /** The user's environment. */
+  env: Readonly<Record<string, string>>;
+}
+
 /** What tells people of requests, failures and finished stages outside of the page. */
-export async function tellPeople({ log, edges, limits, life }: StartContext, { store }: { store: Store }) {
+export async function tellPeople(context: StartContext, { store, env }: TellPeopleParts) {
+  const { config, log, edges, limits, life } = context;
   const attendance = createAttendance(edges);
   const keys = await loadPushKeys(store);
   await forgetLoggedOut(store);
   const sender = createPushSender({ keys });
-  const channels = [createPushChannel({ store, edges, attendance, sender })];
+  const caller = createCaller({ runCommand: outgoingCommands(context, env) });
+  const { publicUrl } = config;
+  const words = { announced: notificationOf, settled: settledNotificationOf };
+  const channels = [
+    createPushChannel({ store, edges, attendance, sender }),
+    createWebhookChannel({ store, edges, caller, words, publicUrl }),
+  ];
   const pushDevices = createPushDevices({ store, edges, sender, publicKey: keys.publicKey });
   life.onStop('push devices', pushDevices.stop);
   const deliverer = startDeliverer({ store, edges, log, channels });
   life.onStop('deliverer', deliverer.stop);
+  const webhooks = createWebhooks({ store, edges, caller, publicUrl, onQueued: deliverer.nudge });
+  life.onStop('webhooks', webhooks.stop);
   const announcer = startAnnouncer({
     ...{ store, log, channels, onQueued: deliverer.nudge, lagMs: limits.announceLagMs },
   });
   life.onStop('announcer', announcer.stop);
-  return { attendance, pushDevices };
+  return { attendance, pushDevices, webhooks };
+}
+
+/** Runs the commands that calls to the outside may be. */
+function outgoingCommands({ config, limits }: StartContext, env: Readonly<Record<string, string>>) {
+  const { dataDir } = config;
+  const graceMs = limits.graces.signalMs;
+  return createOutgoingCommands({
+    ...{ env, home: env.HOME ?? dataDir },
+    start: (job) => runWithInput({ dataDir, graceMs }, job),
+    endLeft: (id) => endCommand({ id, process: null, isSandboxed: false }, graceMs),
+  });
 }

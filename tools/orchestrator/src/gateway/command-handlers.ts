@@ -14,6 +14,7 @@ import { type ReviewParts, reviewCommands } from './commands/review-commands.ts'
 import { type RuleParts, ruleCommands } from './commands/rule-commands.ts';
 import { type SessionParts, sessionCommands } from './commands/session-commands.ts';
 import { type StageParts, stageCommands } from './commands/stage-commands.ts';
+import { type WebhookParts, webhookCommands } from './commands/webhook-commands.ts';
 import { type WorkspaceParts, workspaceCommands } from './commands/workspace-commands.ts';
 
 export type HandlerParts = BoardParts &
@@ -24,6 +25,7 @@ export type HandlerParts = BoardParts &
   PullRequestParts &
   RequestParts &
   PushParts &
+  WebhookParts &
   WorkspaceParts &
   MoveInParts &
   ReviewParts &
@@ -43,6 +45,7 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...pullRequestCommands(parts),
   ...requestCommands(parts),
   ...pushCommands(parts),
+  ...webhookCommands(parts),
   ...workspaceCommands(parts),
   ...reviewCommands(parts),
   ...moveInCommands(parts),

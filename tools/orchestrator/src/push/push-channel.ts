@@ -64,7 +64,7 @@ export function createPushChannel({ store, edges, attendance, sender }: PushChan
 
   return {
     name: 'push',
-    tellsSettled: true,
+    tellsSettled: async () => true,
     targets,
     async send({ announcement, phase, target }, signal) {
       const device = await store.read.push.findDevice(target);

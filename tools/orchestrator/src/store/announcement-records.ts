@@ -1,4 +1,4 @@
-import { Announcement, PushDevice, PushSubscriptionBody } from '@callboard/contract';
+import { Announcement, PushDevice, PushSubscriptionBody, Webhook, WebhookTarget } from '@callboard/contract';
 import { z } from 'zod';
 
 /** Stored types about what people are told. */
@@ -20,7 +20,7 @@ export type DeliveryPhase = z.infer<typeof DeliveryPhase>;
 export interface DeliveryRecord {
   id: number;
   announcementKey: string;
-  /** The name of the channel: `push`. */
+  /** The name of the channel: `push` or `webhook`. */
   channel: string;
   /** Whom it reaches; the channel knows what it means. */
   target: string;
@@ -29,8 +29,12 @@ export interface DeliveryRecord {
   /** How often sending it has begun, counted before it begins: above 0, it may have arrived. */
   attempts: number;
   dueAt: string;
+  /** When the newest attempt began. */
+  triedAt: string | null;
   /** Why the newest attempt failed, or why it was dropped. */
   error: string | null;
+  /** What the receiver calls the message, if a later one needs that. */
+  receipt: string | null;
 }
 
 /** A browser that notifications are pushed to. */
@@ -41,6 +45,10 @@ export const PushDeviceRecord = PushDevice.extend({
   subscription: PushSubscriptionBody,
 });
 export type PushDeviceRecord = z.infer<typeof PushDeviceRecord>;
+
+/** A call to the outside, with its secrets. */
+export const WebhookRecord = Webhook.omit({ form: true, where: true }).extend({ target: WebhookTarget });
+export type WebhookRecord = z.infer<typeof WebhookRecord>;
 
 /** The key pair by which push services know this Callboard (VAPID, P-256, base64url). */
 export interface PushKeys {

@@ -1,5 +1,5 @@
 import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callboard/contract';
-import type { AnnouncementsTable, DeliveriesTable, PushTable } from './ports/announcement-tables.ts';
+import type { AnnouncementsTable, DeliveriesTable, PushTable, WebhooksTable } from './ports/announcement-tables.ts';
 import type { SpendingTable } from './ports/budget-tables.ts';
 import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-tables.ts';
 import type { LimitsTable } from './ports/limits-table.ts';
@@ -57,6 +57,7 @@ export interface Tables {
   readonly announcements: AnnouncementsTable;
   readonly deliveries: DeliveriesTable;
   readonly push: PushTable;
+  readonly webhooks: WebhooksTable;
   readonly clock: ClockTable;
 }
 

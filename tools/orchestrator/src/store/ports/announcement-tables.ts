@@ -1,5 +1,11 @@
 import type { StageId } from '@callboard/contract';
-import type { AnnouncementRecord, DeliveryRecord, PushDeviceRecord, PushKeys } from '../announcement-records.ts';
+import type {
+  AnnouncementRecord,
+  DeliveryRecord,
+  PushDeviceRecord,
+  PushKeys,
+  WebhookRecord,
+} from '../announcement-records.ts';
 
 /** What people are told about, once each. */
 export interface AnnouncementsTable {
@@ -20,7 +26,23 @@ export interface DeliveriesTable {
   listOf(announcementKey: string): Promise<DeliveryRecord[]>;
   /** The queued ones by when they are due. */
   listQueued(limit: number): Promise<DeliveryRecord[]>;
-  update(id: number, fields: Partial<Pick<DeliveryRecord, 'state' | 'attempts' | 'dueAt' | 'error'>>): Promise<void>;
+  /** The newest of one target, newest first. */
+  listTo(channel: string, target: string, limit: number): Promise<DeliveryRecord[]>;
+  find(id: number): Promise<DeliveryRecord | null>;
+  update(
+    id: number,
+    fields: Partial<Omit<DeliveryRecord, 'id' | 'announcementKey' | 'channel' | 'target'>>,
+  ): Promise<void>;
+}
+
+/** Calls to the outside, with their secrets. */
+export interface WebhooksTable {
+  /** Oldest first. */
+  list(): Promise<WebhookRecord[]>;
+  find(webhookId: string): Promise<WebhookRecord | null>;
+  /** Inserts or replaces it. */
+  save(webhook: WebhookRecord): Promise<void>;
+  remove(webhookId: string): Promise<void>;
 }
 
 /** Browsers that notifications are pushed to, and the key pair that signs for it. */

@@ -20,7 +20,15 @@ export interface AnnouncementSchema {
     state: 'queued' | 'sent' | 'dropped';
     attempts: Generated<number>;
     due_at: string;
+    tried_at: string | null;
     error: string | null;
+    receipt: string | null;
+  };
+  webhooks: {
+    ordinal: Generated<number>;
+    id: string;
+    /** A `WebhookRecord`, whole, with its secrets. */
+    document: string;
   };
   push_keys: { id: number; public_key: string; private_key: string };
   push_devices: {
@@ -31,3 +39,11 @@ export interface AnnouncementSchema {
     document: string;
   };
 }
+
+/** Adds calls to the outside, and what became of each. */
+export const webhookStatements = [
+  `create table webhooks (ordinal integer primary key autoincrement, id text not null unique, document text not null)`,
+  `alter table deliveries add column tried_at text`,
+  `alter table deliveries add column receipt text`,
+  `create index deliveries_to on deliveries(channel, target)`,
+];

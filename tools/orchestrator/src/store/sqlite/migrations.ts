@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { OperationalError } from '../../lib/errors.ts';
+import { webhookStatements } from './announcement-schema.ts';
 import type { Schema } from './schema.ts';
 import { spendingStatements } from './spending-statements.ts';
 
@@ -267,6 +268,8 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
          primary key (stage_id, request_id))`,
     ],
   },
+  // Calls to the outside, and what became of each.
+  { id: 30, statements: webhookStatements },
 ];
 
 /**

@@ -54,6 +54,9 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   // On the page that lists the devices.
   unknown_device: own('refresh'),
   push_failed: own(null),
+  unknown_webhook: own('refresh'),
+  unknown_call: own('refresh'),
+  webhook_failed: own(null),
   // What a stage was given.
   unknown_dependency: own('edit-stage'),
   unknown_base: own('edit-stage'),

@@ -26,6 +26,7 @@ const tags = [
   { name: 'rules', description: 'What Claude may do without asking' },
   { name: 'trash', description: 'Files kept from deleted stages' },
   { name: 'workspace', description: 'What projects run in the worktrees of their stages' },
+  { name: 'webhooks', description: 'Calls to the outside when somebody is needed' },
   { name: 'service', description: 'Health, login and this document' },
 ];
 

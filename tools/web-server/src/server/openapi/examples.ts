@@ -6,6 +6,7 @@ import * as moved from './move-in-values.ts';
 import { queryExamples } from './query-examples.ts';
 import { ruleExamples } from './rule-examples.ts';
 import { signalExamples } from './signal-examples.ts';
+import { webhookExamples } from './webhook-examples.ts';
 import * as work from './worktree-values.ts';
 
 type Examples = { readonly [T in RoutedCommand]: { input: CommandInput<T>; reply: CommandReply<T> } };
@@ -29,6 +30,7 @@ export const examples: Examples = {
   ...limitExamples,
   ...signalExamples,
   ...queryExamples,
+  ...webhookExamples,
   get_decisions: { input: { ...onStage, limit: 1 }, reply: { decisions: [the.decision], next: the.decision.at } },
 
   create_project: { input: { path: project.path, name: 'Web' }, reply: { project, created: true } },

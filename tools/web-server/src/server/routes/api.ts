@@ -23,6 +23,7 @@ import { requestRuleRelays, ruleRelays } from './rules.ts';
 import { requestRelays, sessionRelays } from './sessions.ts';
 import { stageRelays } from './stages.ts';
 import { trashRelays } from './trash.ts';
+import { webhookRelays } from './webhooks.ts';
 import { workspaceRelays } from './workspace.ts';
 
 export interface ApiRoutesOptions {
@@ -45,6 +46,7 @@ const relays: Record<string, Relays> = {
   rules: ruleRelays,
   service: loginRelays,
   trash: trashRelays,
+  webhooks: webhookRelays,
   workspace: workspaceRelays,
 };
 

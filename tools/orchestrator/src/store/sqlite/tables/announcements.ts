@@ -61,11 +61,19 @@ export function deliveriesTable(db: Database): DeliveriesTable {
       const queued = all().where('state', '=', 'queued').orderBy('due_at').orderBy('id').limit(limit);
       return (await queued.execute()).map(toDelivery);
     },
-    async update(id, { dueAt, ...fields }): Promise<void> {
+    async listTo(channel: string, target: string, limit: number): Promise<DeliveryRecord[]> {
+      const found = all().where('channel', '=', channel).where('target', '=', target).orderBy('id', 'desc');
+      return (await found.limit(limit).execute()).map(toDelivery);
+    },
+    async find(id: number): Promise<DeliveryRecord | null> {
+      return mapRow(await all().where('id', '=', id).executeTakeFirst(), toDelivery);
+    },
+    async update(id, { dueAt, triedAt, ...fields }): Promise<void> {
       const due = dueAt === undefined ? {} : { due_at: dueAt };
+      const tried = triedAt === undefined ? {} : { tried_at: triedAt };
       await db
         .updateTable('deliveries')
-        .set({ ...fields, ...due })
+        .set({ ...fields, ...due, ...tried })
         .where('id', '=', id)
         .execute();
     },
@@ -74,9 +82,10 @@ export function deliveriesTable(db: Database): DeliveriesTable {
 
 type Row = Omit<AnnouncementSchema['deliveries'], 'id' | 'attempts'> & { id: number; attempts: number };
 
-const toDelivery = ({ announcement_key, due_at, phase, ...row }: Row): DeliveryRecord => ({
+const toDelivery = ({ announcement_key, due_at, tried_at, phase, ...row }: Row): DeliveryRecord => ({
   ...row,
   announcementKey: announcement_key,
   phase: DeliveryPhase.parse(phase),
   dueAt: due_at,
+  triedAt: tried_at,
 });

@@ -31,6 +31,7 @@ import { stagesTable } from './stages.ts';
 import { transcriptTable } from './transcript.ts';
 import { turnMarksTable } from './turn-marks.ts';
 import { viewedTable } from './viewed.ts';
+import { webhooksTable } from './webhooks.ts';
 import { portRangesTable, worktreeCommandsTable } from './worktree-commands.ts';
 
 /**
@@ -203,6 +204,11 @@ export class SqliteTables implements Tables {
   get push() {
     this.made.push ??= pushTable(this.db);
     return this.made.push;
+  }
+
+  get webhooks() {
+    this.made.webhooks ??= webhooksTable(this.db);
+    return this.made.webhooks;
   }
 
   get clock() {

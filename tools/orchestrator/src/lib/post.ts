@@ -1,0 +1,97 @@
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { LookupFunction } from 'node:net';
+
+// An import makes Node fill in every export of the modules, which loads its whole HTTP client.
+const { request: requestPlain } = process.getBuiltinModule('node:http');
+const { request: requestTls } = process.getBuiltinModule('node:https');
+const { lookup } = process.getBuiltinModule('node:dns');
+const { isIP } = process.getBuiltinModule('node:net');
+
+/** A request to somebody else's server. */
+export interface Post {
+  url: string;
+  headers: OutgoingHttpHeaders;
+  body: string | Buffer | null;
+}
+
+export interface PostRules {
+  /** Why an address must not be connected to, in words that go on after "was not used:"; null if it may. */
+  refuse(address: string): string | null;
+  timeLimitMs: number;
+  /** Certificates to trust, for tests. */
+  ca?: string | undefined;
+}
+
+/**
+ * What came of it. `answered`: with whatever status; a redirect is an answer and is not followed. `text` is the beginning of the body.
+ * `afterMs`: the server wants nothing before, 0 if it did not say. `unreached`: why, in words that name the host and nothing else of the URL.
+ */
+export type Posted =
+  | { kind: 'answered'; status: number; text: string; afterMs: number }
+  | { kind: 'unreached'; error: string };
+
+/** More of an answer is not read. */
+const MOST_READ_BYTES = 64 * 1024;
+
+/** Refused by the rules, not by the network. */
+class AddressRefused extends Error {}
+
+/** Sends one request with POST. Checks each address after the lookup, and connects to that very one. Never rejects. */
+export function post({ url, headers, body }: Post, rules: PostRules, signal: AbortSignal): Promise<Posted> {
+  const { protocol, hostname } = new URL(url);
+  const address = hostname.replace(/^\[(.*)\]$/, '$1');
+  const refusal = isIP(address) === 0 ? null : rules.refuse(address);
+  if (refusal !== null)
+    return Promise.resolve({ kind: 'unreached', error: reachWords(hostname, new AddressRefused(refusal)) });
+  const { promise, resolve } = Promise.withResolvers<Posted>();
+  const fail = (error: Error) => resolve({ kind: 'unreached', error: reachWords(hostname, error) });
+  const options = {
+    ...{ method: 'POST', headers, lookup: guardedLookup(rules), agent: false },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(rules.timeLimitMs)]),
+    ...(rules.ca !== undefined && { ca: rules.ca }),
+  };
+  const request = protocol === 'http:' ? requestPlain : requestTls;
+  const sending = request(url, options, (answer) => {
+    void readStart(answer).then((text) => {
+      const afterMs = Number(answer.headers['retry-after'] ?? 0) * 1_000;
+      resolve({
+        kind: 'answered',
+        ...{ status: answer.statusCode ?? 0, text, afterMs: Number.isFinite(afterMs) ? Math.max(0, afterMs) : 0 },
+      });
+    }, fail);
+  });
+  sending.on('error', fail);
+  sending.end(body ?? undefined);
+  return promise;
+}
+
+/** Looks at each address itself, so that no name leads inside, whatever it pointed to a moment ago. */
+function guardedLookup({ refuse }: PostRules): LookupFunction {
+  return (hostname, options, found) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return found(error, '', 0);
+      const allowed = addresses.filter(({ address }) => refuse(address) === null);
+      const [first] = allowed;
+      if (first === undefined) return found(new AddressRefused(refuse(addresses[0]?.address ?? '') ?? ''), '', 0);
+      return options.all === true ? found(null, allowed) : found(null, first.address, first.family);
+    });
+  };
+}
+
+async function readStart(answer: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of answer) {
+    const read = Buffer.from(part);
+    parts.push(read);
+    bytes += read.length;
+    if (bytes >= MOST_READ_BYTES) break; // which ends the connection
+  }
+  return Buffer.concat(parts).toString('utf8', 0, MOST_READ_BYTES).trim();
+}
+
+function reachWords(host: string, error: Error): string {
+  if (error instanceof AddressRefused) return `${host} was not used: ${error.message}.`;
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return `${host} did not answer in time.`;
+  return `${host} could not be reached: ${error.message}.`;
+}

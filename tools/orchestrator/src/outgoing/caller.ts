@@ -1,0 +1,99 @@
+import type { WebhookTarget } from '@callboard/contract';
+import { z } from 'zod';
+import { parseJson } from '../lib/parse-json.ts';
+import { type Posted, post } from '../lib/post.ts';
+import { refuseReceiver } from './receiver-addresses.ts';
+import { type Call, type HttpTarget, requestOf } from './requests.ts';
+
+/** What became of a call. `afterMs`: the receiver wants none before. `isFinal`: repeating it is of no use. */
+export type Called =
+  | { kind: 'taken'; receipt: string | null }
+  | { kind: 'refused'; error: string; afterMs?: number; isFinal?: boolean };
+
+/** Runs the command of a call to its end. Never rejects. */
+export type RunCommand = (
+  target: Extract<WebhookTarget, { form: 'command' }>,
+  call: Call,
+  signal: AbortSignal,
+) => Promise<Called>;
+
+/** Makes calls to the outside. */
+export interface Caller {
+  /** Resolves when the receiver has answered, or could not be reached. Never rejects. */
+  call(target: WebhookTarget, call: Call, signal: AbortSignal): Promise<Called>;
+}
+
+interface CallerParts {
+  runCommand: RunCommand;
+  timeLimitMs?: number;
+  /** Certificates to trust, for tests. */
+  ca?: string;
+}
+
+const TIME_LIMIT_MS = 10_000;
+const MOST_TOLD = 300;
+
+export function createCaller({ runCommand, timeLimitMs = TIME_LIMIT_MS, ca }: CallerParts): Caller {
+  return {
+    async call(target, call, signal) {
+      if (target.form === 'command') return runCommand(target, call, signal);
+      const request = requestOf(target, call);
+      const { url } = request;
+      const refuse = (address: string) => refuseReceiver({ url, allowsThisMachine: target.allowsThisMachine }, address);
+      return calledOf(target, await post(request, { refuse, timeLimitMs, ca }, signal));
+    },
+  };
+}
+
+/** What an answer says beside its status: Telegram and Discord when to come again, Telegram also the number of the message and why not. */
+const Answer = z.object({
+  description: z.string().optional(),
+  parameters: z.object({ retry_after: z.number().optional() }).optional(),
+  retry_after: z.number().optional(),
+  result: z.object({ message_id: z.int() }).optional(),
+});
+
+/** The receiver refuses this very message, or every one from now on. */
+const FINAL = [400, 410, 413, 422];
+
+function calledOf(target: HttpTarget, posted: Posted): Called {
+  if (posted.kind === 'unreached') return { kind: 'refused', error: posted.error };
+  const { status, text } = posted;
+  const answer = Answer.safeParse(parseJson(text)).data;
+  if (status >= 200 && status < 300) {
+    const number = target.form === 'telegram' ? answer?.result?.message_id : undefined;
+    return { kind: 'taken', receipt: number === undefined ? null : String(number) };
+  }
+  const { hostname } = new URL('url' in target ? target.url : target.server);
+  if (status >= 300 && status < 400)
+    return {
+      kind: 'refused',
+      error: `${hostname} redirects (status ${status}), which Callboard does not follow. Enter the final address.`,
+    };
+  const said = withoutSecrets(target, answer?.description ?? text)
+    .slice(0, MOST_TOLD)
+    .trim();
+  const error = `${hostname} refused the call with status ${status}${said === '' ? '.' : `: ${said}`}`;
+  const wait = answer?.parameters?.retry_after ?? answer?.retry_after ?? 0;
+  const afterMs = Math.max(posted.afterMs, wait * 1_000);
+  return { kind: 'refused', error, isFinal: FINAL.includes(status), ...(afterMs > 0 && { afterMs }) };
+}
+
+/** A receiver may repeat what it was sent. */
+function withoutSecrets(target: HttpTarget, text: string): string {
+  return secretsOf(target).reduce((kept, secret) => kept.replaceAll(secret, '…'), text);
+}
+
+function secretsOf(target: HttpTarget): string[] {
+  switch (target.form) {
+    case 'ntfy':
+      return [target.topic, ...(target.token === null ? [] : [target.token])];
+    case 'telegram':
+      return [target.token];
+    default: {
+      const { href, pathname, search } = new URL(target.url);
+      const parts = [href, `${pathname}${search}`, pathname].filter((part) => part.length > 1);
+      return target.form === 'webhook' && target.secret !== undefined ? [...parts, target.secret] : parts;
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { WebhookEvent } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { until } from '../../../../test-support/until.ts';
+import { findCommandProcesses } from '../claude/processes/marked-processes.ts';
+import { endCommand } from '../worktree-commands/end-command.ts';
+import { runWithInput } from '../worktree-commands/run-with-input.ts';
+import { testEvent } from './event-of.ts';
+import { createOutgoingCommands } from './run-outgoing-command.ts';
+
+const now = new Date('2026-01-02T03:04:05.000Z');
+const event = testEvent('1', now.toISOString(), 'https://board.example.com');
+const call = { event, receipt: null, now };
+const MARKER = `outgoing-${event.id}`;
+
+async function setUp() {
+  const home = await temporaryFolder();
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    LANG: 'C',
+    ANTHROPIC_API_KEY: 'secret',
+    CALLBOARD_SECRET: 'x',
+  };
+  const graceMs = 300;
+  const commands = createOutgoingCommands({
+    ...{ env, home },
+    start: (job) => runWithInput({ dataDir: home, graceMs }, job),
+    endLeft: (id) => endCommand({ id, process: null, isSandboxed: false }, graceMs),
+  });
+  const run = (argv: string[], { seconds = 30, signal = new AbortController().signal } = {}) =>
+    commands({ form: 'command', argv, timeLimitSeconds: seconds }, call, signal);
+  /** A program that is a script of the test. */
+  const script = async (text: string) => {
+    const file = join(home, 'script.sh');
+    await writeFile(file, text);
+    return ['/bin/sh', file];
+  };
+  return { home, run, script };
+}
+
+const left = async () => (await findCommandProcesses()).get(MARKER) ?? [];
+
+it('hands a program its arguments as they are, the event, and nothing secret', async () => {
+  const { home, run, script } = await setUp();
+  const program = await script(
+    'env | sort > env.txt; cat > event.json; printf "%s\\n" "$@" > arguments.txt; pwd > place.txt',
+  );
+  expect(await run([...program, '$HOME; echo x', '*'])).toEqual({ kind: 'taken', receipt: null });
+  const file = (name: string) => readFile(join(home, name), 'utf8');
+  expect(await file('arguments.txt')).toBe('$HOME; echo x\n*\n');
+  expect(WebhookEvent.parse(JSON.parse(await file('event.json')))).toEqual(event);
+  expect((await file('place.txt')).trim()).toBe(home);
+  const env = await file('env.txt');
+  expect(env).toContain(`CALLBOARD_EVENT_ID=${event.id}\n`);
+  expect(env).toContain('CALLBOARD_TITLE=Callboard\n');
+  expect(env).toContain('CALLBOARD_URL=https://board.example.com\n');
+  expect(env).not.toMatch(/ANTHROPIC_API_KEY|CALLBOARD_SECRET/);
+});
+
+it('says how a program failed, with the end of what it printed', async () => {
+  const { run, script } = await setUp();
+  expect(await run(await script('echo "no such user" >&2; exit 3'))).toEqual({
+    kind: 'refused',
+    error: 'It ended with exit code 3. It printed: no such user',
+  });
+  expect(await run(['/no/such/program'])).toMatchObject({ kind: 'refused', error: expect.stringContaining('ENOENT') });
+});
+
+it('ends all processes of a program after its time limit, and when Callboard stops', async () => {
+  const { run, script } = await setUp();
+  const program = await script('sleep 300 & sleep 300');
+  expect(await run(program, { seconds: 1 })).toMatchObject({ kind: 'refused', error: expect.stringContaining('1 s') });
+  expect(await left()).toEqual([]);
+  const stopping = new AbortController();
+  const running = run(program, { signal: stopping.signal });
+  await until('the program runs', async () => (await left()).length > 1);
+  stopping.abort();
+  expect(await running).toMatchObject({ kind: 'refused' });
+  expect(await left()).toEqual([]);
+});
+
+it('ends what an attempt before a crash has left running, before it begins anew', async () => {
+  const { home, run, script } = await setUp();
+  const program = await script('echo run >> runs.txt; sleep 300');
+  void run(program); // is killed: nobody hears of its end
+  await until('the program runs', async () => (await left()).length > 1);
+  const before = await left();
+  const again = await script('echo run >> runs.txt');
+  expect(await run(again)).toEqual({ kind: 'taken', receipt: null });
+  expect((await readFile(join(home, 'runs.txt'), 'utf8')).trim().split('\n')).toHaveLength(2);
+  expect((await left()).filter((pid) => before.includes(pid))).toEqual([]);
+});

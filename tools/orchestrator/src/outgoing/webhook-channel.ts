@@ -1,0 +1,106 @@
+import { FORMS_WITH_FOLLOW_UP, type StageId } from '@callboard/contract';
+import type { Channel, Message, Outcome } from '../announcements/channel.ts';
+import type { Edges } from '../lib/edges.ts';
+import type { AnnouncementRecord, WebhookRecord } from '../store/announcement-records.ts';
+import type { Store, Tables, Tx } from '../store/store.ts';
+import type { Called, Caller } from './caller.ts';
+import { type CallWords, eventOf } from './event-of.ts';
+
+/** The name of the channel of webhooks. Stored with each call. */
+export const WEBHOOK_CHANNEL = 'webhook';
+
+export interface WebhookChannelParts {
+  store: Store;
+  edges: Pick<Edges, 'now'>;
+  caller: Caller;
+  words: CallWords;
+  publicUrl: string | null;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Whether a webhook is told of such announcements. */
+async function wants(
+  tables: Pick<Tables, 'stages'>,
+  { isOn, signals, projectIds }: WebhookRecord,
+  { signal, stageId }: AnnouncementRecord,
+): Promise<boolean> {
+  if (!isOn || !signals.includes(signal)) return false;
+  if (projectIds === null) return true;
+  const projectId = (await tables.stages.find(stageId))?.projectId;
+  return projectId !== undefined && projectIds.includes(projectId);
+}
+
+/** Whether a webhook is called again once nobody is needed any more. */
+const tellsSettled = ({ tellsSettled: isWanted, target: { form } }: WebhookRecord): boolean =>
+  isWanted && FORMS_WITH_FOLLOW_UP.includes(form);
+
+/**
+ * Calls the outside. Each call waits until nobody has answered for as long as its webhook says; what was answered before that is not sent. What
+ * a person changed meanwhile counts.
+ */
+export function createWebhookChannel({ store, edges, caller, words, publicUrl }: WebhookChannelParts): Channel {
+  async function targets(tx: Tx, announcement: AnnouncementRecord): Promise<{ target: string; dueAt: string }[]> {
+    const found: { target: string; dueAt: string }[] = [];
+    for (const webhook of await tx.webhooks.list()) {
+      if (!(await wants(tx, webhook, announcement))) continue;
+      const dueMs = Date.parse(tx.now) + webhook.afterMinutes * MINUTE_MS;
+      found.push({ target: webhook.webhookId, dueAt: new Date(dueMs).toISOString() });
+    }
+    return found;
+  }
+
+  /** Why it is not to be sent; null if it is. */
+  async function dropped({ announcement, phase }: Message, webhook: WebhookRecord): Promise<string | null> {
+    if (phase === 'settled') return tellsSettled(webhook) ? null : 'It is not called again any more.';
+    if (!webhook.isOn) return 'It was switched off meanwhile.';
+    const { stageId, requestId, settledAt } = announcement;
+    // A deleted stage is told once, as what it is: settled.
+    if (settledAt !== null) return null;
+    if (!(await wants(store.read, webhook, announcement))) return 'It is not told of this any more.';
+    if (requestId === null || (await isOpen(stageId, requestId))) return null;
+    return 'It was answered before it was sent.';
+  }
+
+  async function isOpen(stageId: StageId, requestId: NonNullable<AnnouncementRecord['requestId']>): Promise<boolean> {
+    return (await store.read.requests.find(stageId, requestId))?.decision === null;
+  }
+
+  return {
+    name: WEBHOOK_CHANNEL,
+    targets,
+    async tellsSettled(tx, target) {
+      const webhook = await tx.webhooks.find(target);
+      return webhook?.isOn === true && tellsSettled(webhook);
+    },
+    async send(message, signal): Promise<Outcome> {
+      const webhook = await store.read.webhooks.find(message.target);
+      if (webhook === null) return { kind: 'dropped', error: 'It was removed.' };
+      const why = await dropped(message, webhook);
+      if (why !== null) return { kind: 'dropped', error: why };
+      const { announcement, phase, receipt } = message;
+      if (webhook.target.form === 'telegram' && phase === 'settled' && receipt === null)
+        return { kind: 'dropped', error: 'Telegram did not say which message to change.' };
+      const event = await eventOf({ tables: store.read, words, publicUrl }, announcement, phase);
+      const called = await caller.call(webhook.target, { event, receipt, now: edges.now() }, signal);
+      if (!signal.aborted || called.kind === 'taken')
+        await store.transact((tx) => noteCalled(tx, webhook.webhookId, called), { sync: 'later' });
+      return outcomeOf(called);
+    },
+  };
+}
+
+function outcomeOf(called: Called): Outcome {
+  if (called.kind === 'taken') return { kind: 'sent', ...(called.receipt !== null && { receipt: called.receipt }) };
+  const { error, afterMs, isFinal = false } = called;
+  if (isFinal) return { kind: 'dropped', error };
+  return { kind: 'failed', error, ...(afterMs !== undefined && { afterMs }) };
+}
+
+/** Stores on the webhook what became of a call. */
+export async function noteCalled(tx: Tx, webhookId: string, called: Called): Promise<void> {
+  const webhook = await tx.webhooks.find(webhookId);
+  if (webhook === null) return;
+  const problem = called.kind === 'refused' ? { at: tx.now, text: called.error } : null;
+  await tx.webhooks.save({ ...webhook, problem, sentAt: problem === null ? tx.now : webhook.sentAt });
+}

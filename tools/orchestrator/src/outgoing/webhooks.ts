@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type CommandInput,
+  type CommandReply,
+  hostPlace,
+  Webhook,
+  WebhookCall,
+  type WebhookTarget,
+} from '@callboard/contract';
+import type { Authenticated } from '../auth/logins.ts';
+import type { Edges } from '../lib/edges.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { DeliveryRecord, WebhookRecord } from '../store/announcement-records.ts';
+import type { Store, Tables } from '../store/store.ts';
+import type { Caller } from './caller.ts';
+import { testEvent } from './event-of.ts';
+import { THIS_MACHINE } from './receiver-addresses.ts';
+import { noteCalled, WEBHOOK_CHANNEL } from './webhook-channel.ts';
+
+/** The calls to the outside, which all people of the board share. Secrets go in and never come out. */
+export interface Webhooks {
+  list(): Promise<Webhook[]>;
+  /** @throws Rejection `page_only` for a command from elsewhere than a page; `bad_request`; `unknown_project` */
+  add(login: Authenticated, webhook: CommandInput<'add_webhook'>): Promise<CommandReply<'add_webhook'>>;
+  /** @throws Rejection as `add`; `unknown_webhook` */
+  change(login: Authenticated, change: CommandInput<'change_webhook'>): Promise<CommandReply<'change_webhook'>>;
+  /** @throws Rejection `unknown_webhook` */
+  remove(webhookId: string): Promise<Webhook>;
+  /** Resolves when the receiver has taken a test. @throws Rejection `unknown_webhook`; `webhook_failed` with the cause */
+  test(webhookId: string): Promise<Webhook>;
+  /** Its newest calls, newest first. @throws Rejection `unknown_webhook` */
+  calls(webhookId: string): Promise<WebhookCall[]>;
+  /** Makes a call again, or now. @throws Rejection `unknown_webhook`, `unknown_call` */
+  repeat(call: CommandInput<'repeat_webhook_call'>): Promise<WebhookCall>;
+  /** Ends tests that are under way. */
+  stop(): void;
+}
+
+interface WebhooksParts {
+  store: Store;
+  edges: Pick<Edges, 'newId' | 'now'>;
+  caller: Caller;
+  publicUrl: string | null;
+  /** Called after a call has become due. */
+  onQueued: () => void;
+}
+
+const MOST_CALLS = 50;
+const MOST_WEBHOOKS = 100;
+const SECRET_BYTES = 32;
+
+export function createWebhooks({ store, edges, caller, publicUrl, onQueued }: WebhooksParts): Webhooks {
+  const stopping = new AbortController();
+
+  return {
+    list: async () => (await store.read.webhooks.list()).map(toWebhook),
+    add: (login, { target: given, ...choices }) =>
+      store.transact(async (tx) => {
+        const { target, secret } = checkedTarget(login, given);
+        await requireProjects(tx, choices.projectIds);
+        if ((await tx.webhooks.list()).length >= MOST_WEBHOOKS)
+          throw new Rejection('bad_request', `There are ${MOST_WEBHOOKS} already. Remove one first.`);
+        const made = { webhookId: edges.newId(), createdAt: tx.now, createdBy: login.actor.name };
+        const record = { ...choices, ...made, target, sentAt: null, problem: null };
+        await tx.webhooks.save(record);
+        return { webhook: toWebhook(record), secret };
+      }),
+    change: (login, { webhookId, patch: { target: given, ...choices } }) =>
+      store.transact(async (tx) => {
+        const before = await requireWebhook(tx, webhookId);
+        const { target, secret } =
+          given === undefined ? { target: before.target, secret: null } : checkedTarget(login, given);
+        await requireProjects(tx, choices.projectIds ?? null);
+        // What failed there says nothing about another receiver.
+        const problem = given === undefined ? before.problem : null;
+        const record = { ...before, ...withoutUndefined(choices), target, problem };
+        await tx.webhooks.save(record);
+        return { webhook: toWebhook(record), secret };
+      }),
+    remove: (webhookId) =>
+      store.transact(async (tx) => {
+        const record = await requireWebhook(tx, webhookId);
+        await tx.webhooks.remove(webhookId);
+        return toWebhook(record);
+      }),
+    async test(webhookId) {
+      const { target } = await requireWebhook(store.read, webhookId);
+      const now = edges.now();
+      const event = testEvent(edges.newId(), now.toISOString(), publicUrl);
+      const called = await caller.call(target, { event, receipt: null, now }, stopping.signal);
+      await store.transact((tx) => noteCalled(tx, webhookId, called));
+      if (called.kind === 'refused') throw new Rejection('webhook_failed', `The test was not taken. ${called.error}`);
+      return toWebhook(await requireWebhook(store.read, webhookId));
+    },
+    async calls(webhookId) {
+      await requireWebhook(store.read, webhookId);
+      const rows = await store.read.deliveries.listTo(WEBHOOK_CHANNEL, webhookId, MOST_CALLS);
+      return Promise.all(rows.map((row) => toCall(store.read, row)));
+    },
+    repeat: ({ webhookId, callId }) =>
+      store.transact(async (tx) => {
+        await requireWebhook(tx, webhookId);
+        const row = await tx.deliveries.find(Number(callId));
+        if (row === null || row.channel !== WEBHOOK_CHANNEL || row.target !== webhookId)
+          throw new Rejection('unknown_call', 'This call is no longer kept.');
+        await tx.deliveries.update(row.id, { state: 'queued', dueAt: tx.now, error: null });
+        tx.afterCommit(onQueued);
+        return toCall(tx, { ...row, state: 'queued', dueAt: tx.now, error: null });
+      }),
+    stop: () => stopping.abort(),
+  };
+}
+
+/** Fields that a patch leaves out stay. */
+const withoutUndefined = <T extends object>(patch: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as never; // which TypeScript cannot tell of entries
+
+async function requireWebhook(tables: Pick<Tables, 'webhooks'>, webhookId: string): Promise<WebhookRecord> {
+  const found = await tables.webhooks.find(webhookId);
+  if (found !== null) return found;
+  throw new Rejection('unknown_webhook', 'There is no such call any more; it may have been removed.');
+}
+
+async function requireProjects(tables: Pick<Tables, 'projects'>, projectIds: WebhookRecord['projectIds']) {
+  for (const projectId of projectIds ?? [])
+    if ((await tables.projects.find(projectId)) === null)
+      throw new Rejection('unknown_project', `There is no project ${projectId}.`);
+}
+
+/** Returns the target with a secret, and that secret if it was made here. */
+function checkedTarget(
+  { kind }: Authenticated,
+  target: WebhookTarget,
+): { target: WebhookTarget; secret: string | null } {
+  if (target.form === 'command') {
+    // It runs outside of every sandbox: a script that got hold of a token must not set one.
+    if (kind !== 'page')
+      throw new Rejection(
+        'page_only',
+        'Set a command in a browser that is logged in, not with a token or from a terminal.',
+      );
+    return { target, secret: null };
+  }
+  const { hostname } = new URL('url' in target ? target.url : target.server);
+  if (!target.allowsThisMachine && hostPlace(hostname) === 'this-machine')
+    throw new Rejection('bad_request', `${hostname} cannot be used: ${THIS_MACHINE}.`);
+  if (target.form !== 'webhook' || target.secret !== undefined) return { target, secret: null };
+  const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+  return { target: { ...target, secret }, secret };
+}
+
+const toWebhook = ({ target, ...record }: WebhookRecord): Webhook =>
+  Webhook.parse({ ...record, form: target.form, where: whereOf(target) });
+
+/** Where it goes, without what only its owner should know: the paths of such addresses are secrets, and so are topics. */
+function whereOf(target: WebhookTarget): string {
+  switch (target.form) {
+    case 'command':
+      return target.argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
+    case 'telegram':
+      return `chat ${target.chatId}`;
+    case 'ntfy':
+      return new URL(target.server).origin;
+    default:
+      return new URL(target.url).origin;
+  }
+}
+
+async function toCall(tables: Pick<Tables, 'announcements' | 'stages'>, row: DeliveryRecord): Promise<WebhookCall> {
+  const announcement = await tables.announcements.find(row.announcementKey);
+  if (announcement === null) throw new Rejection('unknown_call', 'This call is no longer kept.');
+  const { signal, stageId, requestId } = announcement;
+  const stage = await tables.stages.find(stageId);
+  return WebhookCall.parse({
+    ...row,
+    ...{ callId: String(row.id), signal, stageId, requestId, stageTitle: stage?.title ?? null },
+    isFollowUp: row.phase === 'settled',
+  });
+}
