@@ -4,7 +4,7 @@ import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { checkCommands } from './check-commands.ts';
 import { DecisionFilter } from './decision-filter.ts';
 import { DiffQuery, StageDiff } from './diff.ts';
-import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
+import { draftCommands } from './draft-commands.ts';
 import { type BoardEvent, looksLikeEvent, TextDelta } from './events.ts';
 import { FolderList, FoldersQuery } from './folders.ts';
 import { GitSettingsBody } from './git-settings.ts';
@@ -57,9 +57,6 @@ export const ModeBody = z.strictObject({ mode: PermissionMode });
 export const ModelBody = z.strictObject({
   model: z.string().trim().min(1).max(200).nullable().optional(),
   effort: Effort.optional(),
-});
-const DraftToPut = Draft.omit({ updatedAt: true }).extend({
-  key: Draft.shape.key.refine((key) => key !== FILES_KEY, 'is managed by the server; add or remove files instead'),
 });
 export const SuggestFiles = z.strictObject({ query: z.string().max(500).optional() });
 
@@ -208,15 +205,7 @@ export const commands = {
   /** Finds words in titles, prompts, comments and transcripts. */
   search: { time: 'read', input: SearchQuery, reply: SearchReply },
 
-  get_drafts: { time: 'read', input: z.object(onStage), reply: z.object({ drafts: z.array(Draft) }) },
-  put_draft: { input: DraftToPut, reply: z.object({ draft: Draft }) },
-  /** Stores a file for the next message. The sender chooses the id, so a repeated request stores the file once. */
-  add_draft_file: {
-    input: z.object({ ...onStage, fileId: z.uuid(), file: Attachment }),
-    reply: z.object({ file: DraftFile }),
-  },
-  get_draft_file: { input: z.object({ ...onStage, fileId: z.uuid() }), reply: z.object({ file: Attachment }) },
-  remove_draft_file: { input: z.object({ ...onStage, fileId: z.uuid() }), reply: z.object({ file: DraftFile }) },
+  ...draftCommands,
 
   send_message: { time: 'slow', input: MessageBody.extend(onStage), reply: SendMessageReply },
   get_queue: {
