@@ -22,8 +22,16 @@ async function alone(page: Page): Promise<void> {
   aside.add(page.context());
 }
 
+/** Shows the board alone; what Escape closes is closed without loading the page again. */
 async function board(page: Page): Promise<void> {
-  await page.goto(new URL('/', page.url()).href);
+  const { pathname, search } = new URL(page.url());
+  const isThere = pathname === '/' && search === '' && aside.has(page.context());
+  if (isThere) await page.keyboard.press('Escape');
+  const isClosed = async () => {
+    await untilStill(page);
+    return (await page.locator('[role="dialog"], [role="menu"]').count()) === 0;
+  };
+  if (!isThere || !(await isClosed())) await page.goto(new URL('/', page.url()).href);
   await alone(page);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { COMPILE_CACHE } from '../compile-cache.ts';
 import { git } from '../git.ts';
 import { type HostState, readState, writeState } from './state.ts';
 
@@ -24,9 +25,8 @@ export async function createScriptedHost(folder: string): Promise<ScriptedHost> 
   await mkdir(remote);
   await git(remote, 'init', '--quiet', '--bare', '--initial-branch=main');
   for (const program of ['gh', 'glab']) {
-    const line = [process.execPath, join(import.meta.dirname, 'program.ts'), folder, program].map(
-      (word) => `'${word}'`,
-    );
+    const node = [process.execPath, '--v8-pool-size=0', '--import', COMPILE_CACHE];
+    const line = [...node, join(import.meta.dirname, 'program.ts'), folder, program].map((word) => `'${word}'`);
     await writeFile(join(bin, program), `#!/bin/sh\nexec ${line.join(' ')} "$@"\n`);
     await chmod(join(bin, program), 0o755);
   }

@@ -19,7 +19,7 @@ async function setUp({
 }: KitOptions & { address?: string; fields?: object } = {}) {
   const host = await createScriptedHost(await temporaryFolder());
   const kit = await createKit({
-    ...{ isEmulated: true, programs: host.bin, limits: { pullRequestMs: 200 }, ...options },
+    ...{ isEmulated: true, programs: host.bin, ...options },
     before: (repo) => addRemote(repo, host, address),
   });
   const stageId = await kit.startStage(said('Done.'), { title: 'Login form', ...fields });
@@ -40,7 +40,9 @@ async function setUp({
 }
 
 it('pushes and opens a pull request, brings back what becomes of it, and is done when it is merged there', async () => {
-  const { kit, host, stageId, stage, path, commit, open, plan, branch, there, creations } = await setUp();
+  const { kit, host, stageId, stage, path, commit, open, plan, branch, there, creations } = await setUp({
+    limits: { pullRequestMs: 200 },
+  });
   await commit();
   const main = await git(kit.repo, 'rev-parse', 'main');
   await writeFile(join(path, 'b.txt'), 'more\n');

@@ -40,62 +40,36 @@ it('keeps an always-allow rule for the project, gives it to every launch, lists 
   await client.event('approval-requested', (request) => request.requestId !== requestId);
 });
 
-it.each([
-  ['on request', { remember: 'stage' }],
-  ['by default', {}],
-])('keeps a rule for its stage only %s, even after its process ended', async (_, remember) => {
+it('keeps a rule for its stage only, on request and by default, even after its process ended', async () => {
   const { client, startStage } = await createKit();
   const script = (file: string) => prompt({ steps: [{ tools: [bash(`touch ${file}`)] }, { text: 'Done.' }] });
-  const stageId = await startStage(script('one'));
-  const { requestId } = await client.event('approval-requested');
-  const updatedPermissions = [rule('touch *')];
-  await client.command('approve_tool', {
-    stageId,
-    requestId,
-    decision: 'allow',
-    updatedPermissions,
-    ...remember,
-  });
-  await client.state(stageId, 'idle');
-  await client.command('stop_stage', { stageId });
-  await client.command('send_message', { stageId, message: script('two') });
-  await client.event('session-updated', (session) => session.state === 'busy' && session.lastTurn !== null);
-  await client.state(stageId, 'idle');
+  for (const remember of [{ remember: 'stage' }, {}]) {
+    // The rule of the one stage answers nothing in the next.
+    const stageId = await startStage(script('one'));
+    const { requestId } = await client.event('approval-requested', (request) => request.stageId === stageId);
+    const updatedPermissions = [rule('touch *')];
+    await client.command('approve_tool', { stageId, requestId, decision: 'allow', updatedPermissions, ...remember });
+    await client.state(stageId, 'idle');
+    await client.command('stop_stage', { stageId });
+    await client.command('send_message', { stageId, message: script('two') });
+    await client.event('session-updated', (s) => s.stageId === stageId && s.state === 'busy' && s.lastTurn !== null);
+    await client.state(stageId, 'idle');
+  }
   const other = await startStage(script('three'));
   await client.event('approval-requested', (request) => request.stageId === other);
 });
 
-it('refuses a changed input that would not run, instead of letting it become a denial', async () => {
-  const { client, startStage } = await createKit();
-  const stageId = await startStage(prompt({ steps: [{ tools: [bash('touch one')] }, { text: 'Done.' }] }));
-  const { requestId } = await client.event('approval-requested');
-  for (const updatedInput of [{}, { command: 7 }, { description: 'no command' }]) {
-    await expect(
-      client.command('approve_tool', { stageId, requestId, decision: 'allow', updatedInput }),
-    ).rejects.toMatchObject({ code: 'bad_request' });
-  }
-  expect((await client.command('get_pending')).pending).toHaveLength(1);
-});
-
-it('denies, with its own reason, requests that nobody answers within the project’s time limit', async () => {
+it('refuses a changed input that would not run, lists decisions by page and filter, and denies what nobody answers in time', async () => {
   const { client, startStage, model } = await createKit();
-  await client.command('update_project', { projectId: 'shop', settings: { requestTimeoutMs: 1_000 } });
-  const stageId = await startStage(prompt({ steps: [{ tools: [bash('touch one')] }, { text: 'Then not.' }] }));
-  const { requestId } = await client.event('approval-requested', ({ expiresAt }) => expiresAt !== null);
-  expect(await client.event('approval-resolved')).toMatchObject({ outcome: 'timed-out', by: null });
-  await client.state(stageId, 'idle');
-  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('Nobody answered within the time limit');
-  await expect(client.command('approve_tool', { stageId, requestId, decision: 'allow' })).rejects.toMatchObject({
-    code: 'request_closed',
-    message: expect.stringContaining('nobody answered within the time limit'),
-    decision: { outcome: 'timed-out' },
-  });
-});
-
-it('lists decisions by page and by filter', async () => {
-  const { client, startStage } = await createKit();
   const steps = [1, 2, 3].map((n) => ({ tools: [bash(`touch f${n}`)] }));
   const stageId = await startStage(prompt({ steps: [...steps, { text: 'Done.' }] }));
+  const asked = await client.event('approval-requested');
+  // A denial would be made of it.
+  for (const updatedInput of [{}, { command: 7 }, { description: 'no command' }]) {
+    const changed = { stageId, requestId: asked.requestId, decision: 'allow', updatedInput };
+    await expect(client.command('approve_tool', changed)).rejects.toMatchObject({ code: 'bad_request' });
+  }
+  expect((await client.command('get_pending')).pending).toHaveLength(1);
   const seen = new Set<string>();
   for (const decision of ['allow', 'deny', 'allow']) {
     const { requestId } = await client.event('approval-requested', (request) => !seen.has(request.requestId));
@@ -109,4 +83,18 @@ it('lists decisions by page and by filter', async () => {
   expect(second).toMatchObject({ decisions: [{ outcome: 'allowed' }], next: null });
   expect((await client.command('get_decisions', { outcome: 'denied' })).decisions).toHaveLength(1);
   expect((await client.command('get_decisions', { by: 'Eve' })).decisions).toEqual([]);
+
+  await client.command('update_project', { projectId: 'shop', settings: { requestTimeoutMs: 1_000 } });
+  const message = prompt({ steps: [{ tools: [bash('touch late')] }, { text: 'Then not.' }] });
+  await client.command('send_message', { stageId, message });
+  const { requestId } = await client.event('approval-requested', ({ expiresAt }) => expiresAt !== null);
+  const outcome = await client.event('approval-resolved', (one) => one.requestId === requestId);
+  expect(outcome).toMatchObject({ outcome: 'timed-out', by: null });
+  await client.state(stageId, 'idle');
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('Nobody answered within the time limit');
+  await expect(client.command('approve_tool', { stageId, requestId, decision: 'allow' })).rejects.toMatchObject({
+    code: 'request_closed',
+    message: expect.stringContaining('nobody answered within the time limit'),
+    decision: { outcome: 'timed-out' },
+  });
 });

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { TranscriptEntry } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
@@ -42,17 +43,7 @@ it('changes mode, model and effort of a running session, confirmed by the CLI', 
   });
 });
 
-it('reports cost, tokens and how full the context is', async () => {
-  const { client, startStage } = await createKit();
-  const stageId = await startStage(said('First.'));
-  const { contextUsage } = await client.event('session-updated', (s) => s.contextUsage !== null);
-  expect(contextUsage?.maxTokens).toBeGreaterThan(contextUsage?.usedTokens ?? Number.POSITIVE_INFINITY);
-  const { session } = await client.command('get_session', { stageId });
-  expect(session.costUsd).toBeGreaterThan(0);
-  expect(session.tokens?.input).toBeGreaterThan(0);
-});
-
-it('updates cost, tokens and context while a turn runs, and counts them exactly once after it', async () => {
+it('reports cost, tokens and context while a turn runs, and counts them exactly once after it', async () => {
   const { client, startStage } = await createKit();
   const stageId = await startStage(
     prompt({
@@ -77,9 +68,11 @@ it('updates cost, tokens and context while a turn runs, and counts them exactly 
   expect(session.turnUsage).toBeNull();
   expect(session.costUsd).toBeGreaterThan(turnUsage?.costUsd ?? Number.POSITIVE_INFINITY);
   expect(session.tokens?.input).toBeGreaterThan(turnUsage?.tokens.input ?? Number.POSITIVE_INFINITY);
+  const { maxTokens = 0, usedTokens } = session.contextUsage ?? {};
+  expect(maxTokens).toBeGreaterThan(usedTokens ?? Number.POSITIVE_INFINITY);
 });
 
-it('streams text to viewers of the stage, under the id of the stored entry', async () => {
+it('streams text to viewers of the stage only, under the id of the stored entry, and follows the task list of a model that keeps one', async () => {
   const { client, startStage } = await createKit();
   const { stage } = await client.command('create_stage', {
     projectId: 'shop',
@@ -93,13 +86,28 @@ it('streams text to viewers of the stage, under the id of the stored entry', asy
   const streamed = client.deltas.filter((delta) => entry?.kind === 'text' && delta.blockId === entry.blockId);
   expect(streamed.map(({ text }) => text).join('')).toBe('One two three four five');
   expect(streamed.length).toBeGreaterThan(3);
-  const other = await startStage(said('Not watched.'));
+
+  // Of a stage that nobody watches no text is streamed. Its model keeps a task list.
+  const task = (name: string, input: Record<string, unknown>) => ({ name, input });
+  const steps = [
+    { tools: ['Form', 'Test', 'Docs'].map((subject) => task('TaskCreate', { subject, description: subject })) },
+    { tools: [task('TaskUpdate', { taskId: '1', status: 'completed' })] },
+    { tools: [task('TaskUpdate', { taskId: '2', status: 'in_progress', subject: 'Test it' })] },
+    { tools: [task('TaskUpdate', { taskId: '3', status: 'deleted' })] },
+    { text: 'Two are left.' },
+  ];
+  const other = await startStage(prompt({ steps }), { model: 'claude-sonnet-4-5' });
   await client.state(other, 'idle');
+  const { session } = await client.command('get_session', { stageId: other });
+  expect(session.todos).toEqual([
+    { id: '1', content: 'Form', status: 'completed' },
+    { id: '2', content: 'Test it', status: 'in_progress' },
+  ]);
   expect(client.deltas.every(({ stageId }) => stageId === stage.id)).toBe(true);
 });
 
-it('explains that the API is overloaded, fails the turn with an explanation, and continues with the next message', async () => {
-  const { client, startStage } = await createKit();
+it('explains that the API is overloaded, continues after a failed turn with the next message, and after the end of an idle process', async () => {
+  const { client, startStage, endIdle } = await createKit();
   const overloaded = { status: 529, type: 'overloaded_error', message: 'Overloaded', times: 1 };
   const stageId = await startStage(prompt({ steps: [{ text: 'There.', error: overloaded }] }));
   await client.state(stageId, 'idle');
@@ -112,10 +120,18 @@ it('explains that the API is overloaded, fails the turn with an explanation, and
   const end = (await client.transcript(stageId)).at(-1);
   expect(end).toMatchObject({ kind: 'turn-end', outcome: 'failed', message: expect.stringContaining('403') });
   await client.command('send_message', { stageId, message: said('Better.') });
-  await client.event('session-updated', ({ lastTurn, state }) => state === 'idle' && lastTurn?.outcome === 'succeeded');
+  const session = async () => (await client.command('get_session', { stageId })).session;
+  await expect.poll(session).toMatchObject({ state: 'idle', lastTurn: { outcome: 'succeeded' } });
+
+  // An idle process ends to free its memory, and the next message resumes the conversation.
+  await endIdle();
+  await client.state(stageId, 'ended');
+  expect((await client.command('get_stage', { stageId })).stage.column).toBe('review');
+  await client.command('send_message', { stageId, message: said('Second.') });
+  await client.state(stageId, 'idle');
 });
 
-it('shows subagents’ work and requests under the call that started them, even after the turn', async () => {
+it('shows the work, text, thinking and requests of subagents under the call that started them, even after the turn', async () => {
   const { client, startStage } = await createKit();
   const touch = { name: 'Bash', input: { command: 'touch child.txt', description: 'Make it' } };
   const child = prompt({ steps: [{ tools: [touch] }, { text: 'Child done.' }] }, 'Do the part');
@@ -131,17 +147,20 @@ it('shows subagents’ work and requests under the call that started them, even 
   const callId = call?.kind === 'tool-use' ? call.toolUseId : '';
   const inner = entries.find((entry) => entry.kind === 'tool-use' && entry.toolName === 'Bash');
   expect(inner?.parentToolUseId).toBe(callId);
-});
 
-it('ends an idle process to free its memory, and resumes it with a message', async () => {
-  const { client, startStage, endIdle } = await createKit();
-  const stageId = await startStage(said('First.'));
-  await client.state(stageId, 'idle');
-  await endIdle();
-  await client.state(stageId, 'ended');
-  expect((await client.command('get_stage', { stageId })).stage.column).toBe('review');
-  await client.command('send_message', { stageId, message: said('Second.') });
-  await client.state(stageId, 'idle');
+  // The parent waits for this one, whose text and thinking are shown.
+  const counting = prompt({ steps: [{ thinking: 'How many?', text: 'I count them.', tools: [] }] }, 'Count them');
+  const waited = { description: 'count', prompt: counting, subagent_type: 'general-purpose', run_in_background: false };
+  await client.command('send_message', {
+    stageId,
+    message: prompt({ steps: [{ tools: [{ name: 'Agent', input: waited }] }, { text: 'Counted.' }] }),
+  });
+  const isCounted = (entry: TranscriptEntry) => entry.kind === 'text' && entry.text === 'Counted.';
+  await expect.poll(async () => (await client.transcript(stageId)).some(isCounted)).toBe(true);
+  const later = (await client.transcript(stageId)).slice(entries.length);
+  const waitedFor = later.find((entry) => entry.kind === 'tool-use');
+  const within = later.filter((entry) => entry.parentToolUseId === waitedFor?.toolUseId);
+  expect(within.map((entry) => entry.kind)).toEqual(['thinking', 'text']);
 });
 
 it('does not send a held message when it ends an idle process', async () => {
@@ -155,37 +174,6 @@ it('does not send a held message when it ends an idle process', async () => {
   await endIdle();
   const { session } = await client.command('get_session', { stageId });
   expect(session).toMatchObject({ state: 'ended', queue: [{ text: 'go on' }] });
-});
-
-it('follows the task list of a model that keeps one', async () => {
-  const { client, startStage } = await createKit();
-  const task = (name: string, input: Record<string, unknown>) => ({ name, input });
-  const steps = [
-    { tools: ['Form', 'Test', 'Docs'].map((subject) => task('TaskCreate', { subject, description: subject })) },
-    { tools: [task('TaskUpdate', { taskId: '1', status: 'completed' })] },
-    { tools: [task('TaskUpdate', { taskId: '2', status: 'in_progress', subject: 'Test it' })] },
-    { tools: [task('TaskUpdate', { taskId: '3', status: 'deleted' })] },
-    { text: 'Two are left.' },
-  ];
-  const stageId = await startStage(prompt({ steps }), { model: 'claude-sonnet-4-5' });
-  await client.state(stageId, 'idle');
-  const { session } = await client.command('get_session', { stageId });
-  expect(session.todos).toEqual([
-    { id: '1', content: 'Form', status: 'completed' },
-    { id: '2', content: 'Test it', status: 'in_progress' },
-  ]);
-});
-
-it('shows the text and thinking of a subagent that its parent waits for, under its call', async () => {
-  const { client, startStage } = await createKit();
-  const child = prompt({ steps: [{ thinking: 'How many?', text: 'I count them.', tools: [] }] }, 'Count them');
-  const input = { description: 'count', prompt: child, subagent_type: 'general-purpose', run_in_background: false };
-  const stageId = await startStage(prompt({ steps: [{ tools: [{ name: 'Agent', input }] }, { text: 'Counted.' }] }));
-  await client.state(stageId, 'idle');
-  const entries = await client.transcript(stageId);
-  const call = entries.find((entry) => entry.kind === 'tool-use');
-  const inner = entries.filter((entry) => entry.parentToolUseId === call?.toolUseId);
-  expect(inner.map((entry) => entry.kind)).toEqual(['thinking', 'text']);
 });
 
 it('keeps what Claude Code offers: for its stage, its project, and the rest of the board', async () => {

@@ -132,7 +132,7 @@ it('names both files when another project already uses an id', async () => {
 });
 
 it('shows the change of a worktree, merges it once it is committed, and refuses before', async () => {
-  const { client, startStage, repo } = await createKit();
+  const { client, startStage, repo } = await createKit({ isEmulated: true });
   const stageId = await startStage(said('Nothing yet.'));
   await client.state(stageId, 'idle');
   const path = (await client.command('get_stage', { stageId })).stage.worktree?.path ?? '';
@@ -173,7 +173,7 @@ it('shows the change of a worktree, merges it once it is committed, and refuses 
 });
 
 it('merges exactly the commit that a person reviewed', async () => {
-  const { client, startStage, repo } = await createKit();
+  const { client, startStage, repo } = await createKit({ isEmulated: true });
   const stageId = await startStage(said('Nothing yet.'));
   await client.state(stageId, 'idle');
   const path = (await client.command('get_stage', { stageId })).stage.worktree?.path ?? '';
@@ -224,7 +224,7 @@ it('merges nothing of a stage that cannot be completed', async () => {
 });
 
 it('copies listed ignored files into a new worktree, and keeps unmerged work when a stage is deleted', async () => {
-  const { client, startStage, repo } = await createKit();
+  const { client, startStage, repo } = await createKit({ isEmulated: true });
   await writeFile(join(repo, '.gitignore'), '.env\nbig/\n');
   await git(repo, 'add', '.');
   await git(repo, 'commit', '--quiet', '-m', 'Ignore');
