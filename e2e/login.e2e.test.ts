@@ -1,6 +1,6 @@
 import { WORKER_PATH } from '@callboard/contract';
 import type { Page } from 'playwright-core';
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
@@ -20,6 +20,36 @@ async function openBoard(window: Parameters<typeof openBrowser>[0] = {}) {
   await browser.page.goto(running.loginLink);
   await board(browser.page).waitFor();
   return { ...installation, ...running, ...browser, port: Number(new URL(running.origin).port) };
+}
+
+const atEnd: (() => void | Promise<void>)[] = [];
+afterAll(async () => {
+  for (const end of atEnd) await end();
+});
+
+async function startOnce() {
+  const installation = await install({}, (end) => void atEnd.unshift(end), true);
+  const running = await installation.start();
+  atEnd.unshift(running.stop);
+  return { ...installation, ...running };
+}
+
+let started: ReturnType<typeof startOnce> | undefined;
+
+/** The Callboard of the tests that neither count its logins nor leave its port, with a fresh link. */
+async function common() {
+  started ??= startOnce();
+  const callboard = await started;
+  return { ...callboard, loginLink: (await callboard.command('link')).output.trim() };
+}
+
+/** A logged-in browser at that Callboard. */
+async function openCommonBoard() {
+  const callboard = await common();
+  const browser = await openBrowser();
+  await browser.page.goto(callboard.loginLink);
+  await board(browser.page).waitFor();
+  return { ...callboard, ...browser };
 }
 
 /** Another browser, which follows a link printed by `callboard link`. */
@@ -42,7 +72,7 @@ const create = (page: Page, title: string) =>
   );
 
 it('leaves no code in the address or the history, and accepts no request with the cookie alone', async () => {
-  const { page, origin, loginLink, errors } = await openBoard();
+  const { page, origin, loginLink, errors } = await openCommonBoard();
   expect(page.url()).toBe(`${origin}/`);
   await page.goBack().catch(() => null);
   expect(page.url()).not.toContain('code');
@@ -54,9 +84,7 @@ it('leaves no code in the address or the history, and accepts no request with th
 });
 
 it('counts as loaded when the board does, so that a person who opens the link can continue at once', async () => {
-  const { start } = await install({}, undefined, true);
-  const { loginLink, origin, stop } = await start();
-  onTestFinished(stop);
+  const { loginLink, origin } = await common();
   const { page } = await openBrowser();
   await page.goto(loginLink);
   await page.goto(`${origin}/inbox`);
@@ -64,7 +92,7 @@ it('counts as loaded when the board does, so that a person who opens the link ca
 });
 
 it('keeps two tabs working after a restart of the web server, without a new login', async () => {
-  const { page, context, origin, supervisor } = await openBoard();
+  const { page, context, origin, supervisor } = await openCommonBoard();
   const other = await context.newPage();
   await other.goto(origin);
   await board(other).waitFor();
@@ -86,7 +114,7 @@ it('keeps two tabs working after a restart of the web server, without a new logi
 });
 
 it('says in plain words that the key of the login was lost, does not redirect in a loop, and accepts a new link', async () => {
-  const { page, origin, command } = await openBoard();
+  const { page, origin, command } = await openCommonBoard();
   await page.goto(`${origin}/favicon.svg`); // no connection to the database is open
   await page.evaluate(
     () =>

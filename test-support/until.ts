@@ -5,13 +5,15 @@ import { inspect } from 'node:util';
 /** How long a wait lasts at most. A step that takes longer on a busy machine names its own limit, with the reason. */
 export const WAIT_MS = 15_000;
 
-const LOOK_EVERY_MS = 5;
+/** How long after the first look it is looked again. The pause grows to the longest one: most looks ask a process or the disk. */
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 50;
 const SHOWN_CHARACTERS = 1_000;
 
 interface WaitOptions {
   /** How long to wait at most; the caller says why it is more than `WAIT_MS`. */
   withinMs?: number;
-  /** How often to check. */
+  /** How often to check, if not less and less often. */
   everyMs?: number;
   /** What the error shows as last seen. */
   lastSeen?: () => unknown;
@@ -59,11 +61,11 @@ export function waitFor<T>(what: string, promise: Promise<T>, options: WaitOptio
 async function poll<T>(what: string, look: () => Promise<{ value: T } | null>, options: WaitOptions): Promise<T> {
   let isOver = false;
   const loop = async (): Promise<T> => {
-    for (;;) {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
       const found = await look();
       if (found !== null) return found.value;
       if (isOver) throw new Error(`gave up waiting ${what}`);
-      await sleep(options.everyMs ?? LOOK_EVERY_MS);
+      await sleep(options.everyMs ?? pause);
     }
   };
   try {

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../test-support/temporary-folder.ts';
 import { openDesk } from '../support/desk.ts';
 
 const exact = (name: string) => ({ name, exact: true });
@@ -19,8 +20,8 @@ const SETTINGS = {
 it('asks whether to trust an added repository, and says on the card what a session goes without', async () => {
   const desk = await openDesk();
   const { page, api, errors } = desk;
-  const repo = join(dirname(desk.repo), 'storefront');
-  await git(dirname(repo), 'clone', '--quiet', desk.repo, repo);
+  const repo = join(await temporaryFolder(), 'storefront');
+  await git(desk.repo, 'clone', '--quiet', desk.repo, repo);
   await mkdir(join(repo, '.claude', 'commands'), { recursive: true });
   await writeFile(join(repo, '.claude', 'settings.json'), JSON.stringify(SETTINGS));
   await writeFile(join(repo, '.claude', 'commands', 'deploy.md'), 'Deploy it.');

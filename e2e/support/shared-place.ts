@@ -20,6 +20,8 @@ export interface Place extends Installation, Pick<Running, 'origin'> {
 interface Shared extends Place {
   /** The login of its browser. */
   loginId: string;
+  /** Keeps the process of the pages between two tests; runs no script. */
+  parked: Page;
   /** Ends all of it. */
   end(): Promise<void>;
 }
@@ -61,7 +63,9 @@ async function begin(): Promise<Shared> {
   const end = async () => {
     for (const one of ends) await one();
   };
-  const shared = { ...place, loginId: logins[0].loginId, end };
+  const parked = await place.context.newPage();
+  await parked.goto(new URL('/favicon.svg', place.origin).href);
+  const shared = { ...place, loginId: logins[0].loginId, parked, end };
   await clear(shared); // the project that it was started with
   return shared;
 }
@@ -117,15 +121,14 @@ export async function openSharedPlace(
 }
 
 /** Removes everything that a test has made, and fails if it left a process running. */
-async function clear({ origin, context, folder, loginId }: Shared): Promise<void> {
+async function clear({ origin, context, folder, loginId, parked }: Shared): Promise<void> {
   const send = async (method: string, path: string, data?: object) => {
     const response = await callApi(origin, method, path, data);
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
     return response.status === 204 ? undefined : response.json();
   };
-  const [page] = context.pages();
-  if (page !== undefined) await forget(page, origin);
-  for (const other of context.pages()) await other.close();
+  await forget(parked, origin);
+  for (const page of context.pages()) if (page !== parked) await page.close();
   const { stages } = await send('GET', '/api/board');
   for (const { id } of stages) await callApi(origin, 'POST', `/api/stages/${id}/stop`, {}); // most have no session
   for (const { id } of stages) await send('DELETE', `/api/stages/${id}`);

@@ -74,9 +74,25 @@ function watchForms(): void {
     const commands = (parts: readonly Element[]) => parts.map(commandIn).filter((command) => command !== '');
     keep(shown, commands(visible('form')));
     keep(rows, commands(visible('li')));
-    requestAnimationFrame(look);
   };
-  requestAnimationFrame(look);
+  // What is on the screen changes only with the document, its style or its window. To look at every frame, whatever happens,
+  // would cost more than the page itself.
+  let isDue = false;
+  const lookSoon = () => {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => {
+      isDue = false;
+      look();
+    });
+  };
+  lookSoon();
+  new MutationObserver(lookSoon).observe(document, {
+    ...{ subtree: true, childList: true, characterData: true, attributes: true },
+  });
+  for (const change of ['load', 'resize', 'transitionend', 'animationend', 'toggle'])
+    window.addEventListener(change, lookSoon, true);
+  setInterval(lookSoon, 200); // in case a style changed with none of these
   const shared: Shared = { witness: seen, commandOf, shown, rows, last: { by: 'press', act: -1 } };
   Object.assign(window, { witness: seen, witnessed: shared });
 }
