@@ -81,7 +81,10 @@ it('shows what is pushed, denies from the notification, says that it was answere
   await push(message);
   await expect.poll(() => shown(worker)).toMatchObject([{ title: message.title }]);
   await click(worker, 'deny');
-  const late = { title: expect.stringMatching(/^Checkout: already denied by ./), body: 'Your answer was not used.' };
+  const late = {
+    title: expect.stringMatching(/^Checkout: already denied by .+ from Chrome on Linux$/),
+    body: 'Your answer was not used.',
+  };
   await expect.poll(() => shown(worker)).toEqual([{ ...late, silent: true }]);
   await push({ ...message, title: 'Checkout: answered', body: '', request: null, actions: 'none', isSettled: true });
   await expect.poll(() => shown(worker)).toEqual([{ title: 'Checkout: answered', body: '', silent: true }]);

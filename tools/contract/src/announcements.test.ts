@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { at, board, idle, request, session, stage } from '../test/sample-board.ts';
 import { sampleDecision } from '../test/samples.ts';
-import { announcementPath, announcementsOf } from './announcements.ts';
+import { announcementPath, announcementsOf, finishedWords } from './announcements.ts';
 
 const checkId = 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa';
 const check = (state: string) => ({ checkId, state, command: 'make', failures: 3, attempts: 3, since: at(2) });
@@ -31,6 +31,38 @@ it.each<[string, One, string[]]>([
   ['a completed stage', { stage: stage('A', { completedAt: at(1) }), session: session('A', { state: 'ended' }) }, []],
 ])('tells of %s', (_, one, expected) => {
   expect(signals(one)).toEqual(expected);
+});
+
+const merging = (state: string, turn: string | null = at(4)) => ({
+  finishing: { way: 'merge', state, by: 'Callboard', at: at(4), turn, order: null, problem: null },
+});
+const merged = (fields: object) => ({
+  ...{ commit: 'c'.repeat(40), head: 'd'.repeat(40), into: 'main', branch: 'b', previous: null },
+  ...{ commits: 1, files: 1, at: at(9), ...fields },
+});
+const finished = (fields: Record<string, unknown>) => ({ ...idle('A', 'succeeded', {}, 4), stage: stage('A', fields) });
+
+it('tells once that Callboard merges a stage: the same before, during and after', () => {
+  const stages = [
+    finished({}),
+    finished(merging('under-way')),
+    finished({ ...merging('under-way'), completedAt: at(5) }), // killed before it was noted
+    finished({ ...merging('done'), completedAt: at(5) }),
+  ];
+  const view = board({ stages });
+  expect(announcementsOf(view).map(({ key }) => key)).toEqual(Array(4).fill(`finished A ${at(4)}`));
+  expect(view.stages.map(finishedWords)).toEqual(['ready for review', 'finished', ...Array(2).fill('merged and done')]);
+});
+
+it('tells that a pull request was merged, and nothing of what a person completed', () => {
+  const through = (pullRequest: number | null) =>
+    announcementsOf(board({ stages: [finished({ completedAt: at(9), merged: merged({ pullRequest }) })] }));
+  expect(through(7)).toMatchObject([{ key: `finished A ${at(9)}`, signal: 'finished' }]);
+  expect(through(null)).toEqual([]);
+  expect(signals(finished({ ...merging('done', null), completedAt: at(5) }))).toEqual([]);
+  expect(signals(finished({ ...merging('done', at(1)), completedAt: at(5) }))).toEqual([]); // another turn came after it
+  const before = merged({ pullRequest: 7, at: at(2) }); // completed before its pull request was merged, or after
+  expect(signals(finished({ completedAt: at(9), merged: before }))).toEqual([]);
 });
 
 it('tells of each request once, and not of its stage', () => {

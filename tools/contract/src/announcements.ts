@@ -7,7 +7,7 @@ import { hasReviewFailed } from './side-runs.ts';
 import type { StageView } from './stages.ts';
 import { stoppedStages } from './stages-needing-you.ts';
 
-/** Something that a person is told about once: a request, a stage that cannot go on, a stage that is ready for review. */
+/** Something that a person is told about once: a request, a stage that cannot go on, a stage that is finished. */
 export const Announcement = z.object({
   /** The same wherever it is derived; a stage that fails again has another one. */
   key: z.string(),
@@ -42,18 +42,39 @@ function sinceOf({ session, createdAt }: StageView): string {
   return state === 'failed' || lastTurn === null ? stateSince : lastTurn.at;
 }
 
-function ofStage(signal: Signal, stage: StageView): Announcement {
-  const since = sinceOf(stage);
+function ofStage(signal: Signal, stage: StageView, since = sinceOf(stage)): Announcement {
   return { key: `${signal} ${stage.id} ${since}`, signal, stageId: stage.id, requestId: null, since };
 }
 
-/** Returns everything on the board that people are told about: requests, stages that need a person without one, stages ready for review. */
+/**
+ * Since when a stage is finished: ready for review, or merged without a person. Null if it is not, or a person completed it. What Callboard
+ * merges after a turn is told once, whether it is noticed before or after the merge.
+ */
+function finishedSince(stage: StageView): string | null {
+  const { column, completedAt, finishing, merged, session } = stage;
+  if (column === 'review') return sinceOf(stage);
+  if (completedAt === null) return null;
+  const turn = finishing?.way === 'merge' && finishing.state !== 'refused' ? finishing.turn : null;
+  if (turn !== null && turn === session?.lastTurn?.at) return turn;
+  return merged?.pullRequest != null && merged.at === completedAt ? completedAt : null;
+}
+
+/** Returns what a stage that is finished is now, in words. */
+export function finishedWords({ completedAt, finishing }: Pick<StageView, 'completedAt' | 'finishing'>): string {
+  if (completedAt !== null) return 'merged and done';
+  return finishing?.state === 'under-way' && finishing.turn !== null ? 'finished' : 'ready for review';
+}
+
+/** Returns everything on the board that people are told about: requests, stages that need a person without one, finished stages. */
 export function announcementsOf(view: Pick<BoardView, 'stages' | 'pending' | 'unsettled'>): Announcement[] {
   const requests = view.pending.map(({ stageId, requestId, createdAt: since }): Announcement => {
     return { key: `request ${stageId} ${requestId}`, signal: 'waiting', stageId, requestId, since };
   });
   const stopped = stoppedStages(view).map((stage) => ofStage(hasStageFailed(stage) ? 'failed' : 'waiting', stage));
-  const finished = view.stages.filter(({ column }) => column === 'review').map((stage) => ofStage('finished', stage));
+  const finished = view.stages.flatMap((stage) => {
+    const since = finishedSince(stage);
+    return since === null ? [] : [ofStage('finished', stage, since)];
+  });
   return [...requests, ...stopped, ...finished];
 }
 

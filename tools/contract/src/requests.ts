@@ -91,6 +91,15 @@ export type PendingRequest = z.infer<typeof PendingRequest>;
 export const RequestOutcome = z.enum(['allowed', 'denied', 'answered', 'timed-out', 'closed']);
 export type RequestOutcome = z.infer<typeof RequestOutcome>;
 
+/** An outcome within a sentence. */
+export const OUTCOME_VERBS: Readonly<Record<RequestOutcome, string>> = {
+  allowed: 'allowed',
+  denied: 'denied',
+  answered: 'answered',
+  'timed-out': 'timed out',
+  closed: 'closed',
+};
+
 /**
  * How far an answer got: `accepted` (stored), `written` (in the process's input), `confirmed` (echoed by the CLI),
  * `not-applied` (withdrawn before the answer counted), `unknown` (its process, or its turn, ended before it was confirmed),
@@ -131,6 +140,8 @@ export const Decision = z.object({
   outcome: RequestOutcome,
   /** Who decided; null if nobody did. */
   by: z.string().nullable(),
+  /** The browser or terminal in which they did: `Chrome on Android`, `Terminal on desk`. Left out if unknown. */
+  device: z.string().optional(),
   at: z.iso.datetime(),
   waitedMs: z.int().nonnegative(),
   /** The reason given with a denial, or why a request was closed. */
@@ -150,6 +161,10 @@ export const Decision = z.object({
   isStageDeleted: z.boolean().optional(),
 });
 export type Decision = z.infer<typeof Decision>;
+
+/** Returns who decided, and where: "by Ada from Terminal on desk". Empty if nobody did. */
+export const byWhom = ({ by, device }: Pick<Decision, 'by' | 'device'>): string =>
+  by === null ? '' : `by ${by}${device === undefined ? '' : ` from ${device}`}`;
 
 /** Whether a person still has to settle an answer with an unknown delivery. */
 export const isUnsettled = ({ delivery, settlement }: Pick<Decision, 'delivery' | 'settlement'>): boolean =>

@@ -1,4 +1,11 @@
-import type { BoardView, Decision, PendingRequest, Project, StageView } from '@callboard/contract';
+import {
+  type BoardView,
+  byWhom,
+  type Decision,
+  type PendingRequest,
+  type Project,
+  type StageView,
+} from '@callboard/contract';
 import { CliError, UsageError } from '../errors.ts';
 import type { Hint } from './desk-command.ts';
 import { visibleLine } from './text.ts';
@@ -46,11 +53,12 @@ export function notOpen(decisions: readonly Decision[], text: string, hint: Hint
 }
 
 /** Says who decided a request, and what. */
-export function outcomeWords({ outcome, by, reason }: Decision): string {
+export function outcomeWords(decision: Decision): string {
+  const { outcome, reason } = decision;
   if (outcome === 'closed')
     return `closed without an answer${reason === null ? '' : ` (${visibleLine(reason, 'prose')})`}`;
   if (outcome === 'timed-out') return 'denied, since nobody answered in time';
-  return by === null ? outcome : `${outcome} by ${visibleLine(by, 'prose')}`;
+  return visibleLine(`${outcome} ${byWhom(decision)}`.trim(), 'prose');
 }
 
 /**

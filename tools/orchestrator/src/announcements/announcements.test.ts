@@ -1,8 +1,8 @@
-import { RequestId } from '@callboard/contract';
+import { RequestId, Stage } from '@callboard/contract';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { setClocks } from '../../test/support/set-clocks.ts';
 import { allow } from '../../test/support/test-answers.ts';
-import { asked, busyTestSession, turnEnded } from '../../test/support/test-session.ts';
+import { asked, busyTestSession, type TestSession, turnEnded } from '../../test/support/test-session.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { startAnnouncer } from './announcer.ts';
 import type { Channel, Message, Outcome } from './channel.ts';
@@ -107,6 +107,36 @@ it('tells of each of three signals, and nothing about a message that was overtak
   await announce();
   await deliver();
   expect(told).toEqual(['announced finished to Ada']);
+});
+
+/** Completes the stage as Callboard does when it merges by itself after a turn. */
+const merge = ({ store, stageId }: TestSession) =>
+  store.transact(async (tx) => {
+    const turn = (await tx.sessions.find(stageId))?.lastTurn?.at;
+    const finishing = { way: 'merge', state: 'done', by: 'Callboard', at: tx.now, turn, order: null, problem: null };
+    await tx.stages.update(Stage.parse({ ...(await tx.stages.find(stageId)), completedAt: tx.now, finishing }));
+  });
+
+it('tells once of a stage that Callboard merges', async () => {
+  const { session, announce, deliver, told, store } = await setUp();
+  await session.tell(turnEnded('succeeded'));
+  await announce();
+  await deliver();
+  await merge(session);
+  await announce();
+  await deliver();
+  expect(told).toEqual(['announced finished to Ada']);
+  expect(await store.read.announcements.listOpen()).toHaveLength(1);
+});
+
+it('tells nobody of a stage that was merged more than a day ago, before this was told', async () => {
+  const { session, announce, deliver, told, pass } = await setUp();
+  await session.tell(turnEnded('succeeded'));
+  await merge(session);
+  await pass(25 * 3_600_000);
+  await announce();
+  await deliver();
+  expect(told).toEqual([]);
 });
 
 it('does not tell that it is settled where that is not wanted', async () => {

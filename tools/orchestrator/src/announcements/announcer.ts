@@ -106,8 +106,14 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
 
 const RETRY_MS = 5_000;
 
+/** A stage that has been finished for longer is no news: it was told of by an earlier release, or by nobody. */
+const OLD_NEWS_MS = 24 * 3_600_000;
+
+const isOldNews = ({ signal, since, madeAt }: AnnouncementRecord): boolean =>
+  signal === 'finished' && Date.parse(madeAt) - Date.parse(since) > OLD_NEWS_MS;
+
 async function announce(tx: Tx, channels: readonly Channel[], announcement: AnnouncementRecord): Promise<void> {
-  if (!(await tx.announcements.insert(announcement))) return;
+  if (!(await tx.announcements.insert(announcement)) || isOldNews(announcement)) return;
   for (const channel of channels) {
     for (const { target, dueAt } of await channel.targets(tx, announcement)) {
       const row = { announcementKey: announcement.key, channel: channel.name, target, phase: 'announced' } as const;

@@ -14,6 +14,12 @@ export interface ApprovalParts {
   confirmationMs: number;
 }
 
+/** Who answers, and in which browser or terminal, if known. */
+export interface Answerer {
+  name: string;
+  device?: string | undefined;
+}
+
 /**
  * Answers pending requests; a session may have several. The first answer wins; a later one is refused with the decision that
  * stands. An answer is stored before it is sent, so none is lost.
@@ -24,9 +30,9 @@ export interface ApprovalService {
    * @throws Rejection `unknown_request` (also for another stage's request), `already_decided` and `request_closed` with the
    *   decision, `answer_held`, `wrong_kind`, `bad_request`
    */
-  approve(stageId: StageId, body: ApproveBody, actor: string): Promise<Decision>;
+  approve(stageId: StageId, body: ApproveBody, by: Answerer): Promise<Decision>;
   /** Answers a question. @throws as `approve` */
-  answer(stageId: StageId, body: AnswerBody, actor: string): Promise<Decision>;
+  answer(stageId: StageId, body: AnswerBody, by: Answerer): Promise<Decision>;
   /** Denies an expired request and says that nobody answered. @throws as `approve` */
   expire(request: PendingRequest): Promise<void>;
 }
@@ -57,10 +63,10 @@ export function createApprovalService({ store, outboxBell, confirmationMs }: App
   }
 
   return {
-    approve: (stageId, body, actor) =>
-      settled(stageId, body.requestId, () => decide(stageId, { command: 'approve', body }, actor)),
-    answer: (stageId, body, actor) =>
-      settled(stageId, body.requestId, () => decide(stageId, { command: 'answer', body }, actor)),
+    approve: (stageId, body, { name, device }) =>
+      settled(stageId, body.requestId, () => decide(stageId, { command: 'approve', body, device }, name)),
+    answer: (stageId, body, { name, device }) =>
+      settled(stageId, body.requestId, () => decide(stageId, { command: 'answer', body, device }, name)),
     async expire({ stageId, requestId }) {
       await store.transact(async (tx) => {
         const stored = await requireOpen(tx, stageId, requestId);

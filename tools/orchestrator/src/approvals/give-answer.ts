@@ -1,4 +1,11 @@
-import type { ApproveBody, Decision, PendingRequest, RequestId, StageId } from '@callboard/contract';
+import {
+  type ApproveBody,
+  byWhom,
+  type Decision,
+  type PendingRequest,
+  type RequestId,
+  type StageId,
+} from '@callboard/contract';
 import { leavesByInput } from '../agent/leaves-sandbox.ts';
 import { openChange, saveChange } from '../domain/change-session.ts';
 import { commandLeft } from '../domain/isolation.ts';
@@ -13,6 +20,8 @@ import { allow, answerQuestion, deny, kept } from './answers.ts';
 
 /** What an answer means. */
 interface Deciding {
+  /** The browser or terminal in which it was given, if known. */
+  device?: string | undefined;
   /** @throws Rejection `wrong_kind`, `bad_request` */
   answerTo: (request: PendingRequest) => Answer;
   /** Stored with the decision. */
@@ -21,9 +30,11 @@ interface Deciding {
 
 /** Returns what an answer of this person means. */
 export function readAnswer(given: GivenAnswer, actor: string): Deciding {
-  if (given.command === 'answer') return { answerTo: (request) => answerQuestion(request, given.body) };
+  const { device } = given;
+  if (given.command === 'answer') return { device, answerTo: (request) => answerQuestion(request, given.body) };
   const { body } = given;
   return {
+    device,
     answerTo: (request) => (body.decision === 'allow' ? allow(request, body) : deny(request, body)),
     alsoStore: (tx, request) => keepGranted(tx, request, body, actor),
   };
@@ -41,7 +52,7 @@ interface Giving extends Deciding {
  * @throws as `answerTo`
  */
 export async function giveAnswer(tx: Tx, outboxBell: Bell<StageId>, giving: Giving): Promise<Decision> {
-  const { actor, answerTo, alsoStore } = giving;
+  const { actor, device, answerTo, alsoStore } = giving;
   const { request, launchId } = giving.stored;
   const { stageId, requestId } = request;
   const { verdict, response } = answerTo(request);
@@ -49,7 +60,7 @@ export async function giveAnswer(tx: Tx, outboxBell: Bell<StageId>, giving: Givi
   const row = { id: tx.newId(), stageId, launchId, wireId: requestId, body, actor };
   await tx.outbox.insert({ ...row, createdAt: tx.now });
   const change = await openChange(tx, stageId);
-  const decision = await decideRequest(tx, change, request, { ...verdict, by: actor, delivery: 'accepted' });
+  const decision = await decideRequest(tx, change, request, { ...verdict, by: actor, device, delivery: 'accepted' });
   const input = verdict.updatedInput ?? request.input;
   if (verdict.outcome === 'allowed' && leavesByInput(request.toolName, input))
     commandLeft(change, tx.now, decision.asked);
@@ -97,6 +108,6 @@ export function conflict(decision: Decision): Rejection {
     const message = `This request is closed: it was denied at ${decision.at}, as nobody answered within the time limit. Your answer was not used.`;
     return new Rejection('request_closed', message, { decision });
   }
-  const what = `This request was already ${decision.outcome} by ${decision.by ?? 'someone'} at ${decision.at}`;
+  const what = `This request was already ${decision.outcome} ${byWhom(decision) || 'by someone'} at ${decision.at}`;
   return new Rejection('already_decided', `${what}; your answer was not used.`, { decision });
 }

@@ -68,6 +68,16 @@ it('keeps an answer back for two seconds, and sends it once', async () => {
   expect(await answers()).toHaveLength(1);
 });
 
+it('stores where an answer was given, with one that is held back too, and knows the same one from another device', async () => {
+  const { hold, pass, session } = await setUp();
+  const { heldUntil } = await hold({ ...allowed, device: 'Chrome on Android' });
+  expect(await hold({ ...allowed, device: 'Terminal on desk' })).toEqual({ heldUntil });
+  await pass(HOLD_MS);
+  await vi.waitFor(async () =>
+    expect(await decision(session)).toMatchObject({ by: 'Ada', device: 'Chrome on Android' }),
+  );
+});
+
 it('never sends what was taken back; afterwards the request is open to any answer', async () => {
   const { hold, takeBack, pass, answers, told } = await setUp();
   await hold();
@@ -98,8 +108,8 @@ it('reserves the request: every other answer is refused, and names who is answer
   const { heldUntil } = await hold();
   const refused = { code: 'answer_held', message: expect.stringContaining('Ada is answering this request') };
   const answer = { requestId: r1, decision: 'deny' } as const;
-  await expect(approvals.approve(stageId, answer, 'Bo')).rejects.toMatchObject(refused);
-  await expect(approvals.approve(stageId, answer, 'Ada')).rejects.toMatchObject(refused);
+  await expect(approvals.approve(stageId, answer, { name: 'Bo' })).rejects.toMatchObject(refused);
+  await expect(approvals.approve(stageId, answer, { name: 'Ada' })).rejects.toMatchObject(refused);
   await expect(hold(allowed, 'Bo')).rejects.toMatchObject(refused);
   await expect(hold(denied)).rejects.toMatchObject(refused);
   await expect(takeBack('Bo')).rejects.toMatchObject(refused);

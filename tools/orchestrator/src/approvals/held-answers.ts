@@ -112,20 +112,20 @@ interface Holding {
 async function holdBack(tx: Tx, { stageId, given, actor, holdMs }: Holding): Promise<StoredHold & { isNew: boolean }> {
   const stands = (await tx.requests.find(stageId, given.body.requestId))?.hold ?? null;
   // A reply may be lost, so the same answer is asked for again.
-  if (stands !== null && stands.by === actor && isDeepStrictEqual(stands.given, bare(given)))
+  if (stands !== null && stands.by === actor && isDeepStrictEqual(bare(stands.given), bare(given)))
     return { ...stands, isNew: false };
   const { request } = await requireOpen(tx, stageId, given.body.requestId);
   const { outcome } = readAnswer(given, actor).answerTo(request).verdict;
   if (outcome === 'timed-out' || outcome === 'closed') throw new Error(`an answer of a person is never ${outcome}`);
   const held = { by: actor, outcome, until: new Date(Date.parse(tx.now) + holdMs).toISOString() };
-  const hold = { ...held, given: bare(given) };
+  const hold = { ...held, given: { ...bare(given), device: given.device } };
   await tx.requests.hold(request, hold);
   await tx.emit({ type: 'answer-held', data: { stageId, requestId: request.requestId, held } });
   return { ...hold, isNew: true };
 }
 
-/** The answer as JSON keeps it. */
-const bare = (given: GivenAnswer): GivenAnswer => JSON.parse(JSON.stringify(given));
+/** The answer as JSON keeps it, wherever it was given. */
+const bare = (given: GivenAnswer): GivenAnswer => JSON.parse(JSON.stringify({ ...given, device: undefined }));
 
 /** Sends the answer that is still held back, if any. */
 async function sendHeld(tx: Tx, outboxBell: Bell<StageId>, place: RequestPlace): Promise<void> {

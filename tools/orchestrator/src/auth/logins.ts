@@ -24,6 +24,8 @@ export interface Authenticated {
   actor: Actor;
   /** Null for the API token of the configuration, which has no login. */
   loginId: string | null;
+  /** What the list of logins calls the browser or terminal; left out without a login. */
+  device?: string;
   kind: Credential['kind'];
 }
 
@@ -94,10 +96,12 @@ const isListed = (record: LoginRecord | null): record is ListedRecord => isPage(
 
 const loginIdOf = (record: ListedRecord): string => (isPage(record) ? record.page : record.terminal).loginId;
 
+const deviceOf = (record: ListedRecord): string => (isPage(record) ? record.page.browser : record.terminal.name);
+
 const toLogin = (record: ListedRecord): Login => ({
   loginId: loginIdOf(record),
   name: record.name,
-  browser: isPage(record) ? record.page.browser : record.terminal.name,
+  browser: deviceOf(record),
   createdAt: record.createdAt,
   expiresAt: record.expiresAt,
 });
@@ -244,7 +248,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
       // The secret of a cookie is no token, and a token is no cookie.
       const isKnown = found?.kind === (kind === 'page' ? 'session' : 'token') && found.expiresAt > now();
       if (!isKnown) throw new Rejection('not_logged_in', NOT_LOGGED_IN);
-      return { actor: { name: found.name }, loginId: loginIdOf(found), kind };
+      return { actor: { name: found.name }, loginId: loginIdOf(found), device: deviceOf(found), kind };
     },
     async prove(loginId, { origin, nonce, signature }) {
       const found = loginId === null ? null : await store.read.logins.findById(loginId);

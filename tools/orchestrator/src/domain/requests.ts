@@ -55,7 +55,7 @@ async function expiry(tx: Tx, stage: Stage | null): Promise<string | null> {
 }
 
 /** How a request ended, without the fields that `decideRequest` fills in. */
-export type Verdict = Pick<Decision, 'outcome' | 'by' | 'reason' | 'answers' | 'updatedInput' | 'delivery'>;
+export type Verdict = Pick<Decision, 'outcome' | 'by' | 'device' | 'reason' | 'answers' | 'updatedInput' | 'delivery'>;
 
 /** Records how a request ended and emits `approval-resolved`. Any later answer is a conflict. */
 export async function decideRequest(

@@ -1,6 +1,10 @@
 import {
   type AlertSettings,
   announcementPath,
+  byWhom,
+  type Decision,
+  finishedWords,
+  OUTCOME_VERBS,
   type PendingRequest,
   type PushActions,
   type PushMessage,
@@ -32,11 +36,12 @@ export function wholeInput({ kind, toolName, input, leavesSandbox }: PendingRequ
   return isPlain && command !== '' && command.length <= LONGEST_ALLOWED ? command : null;
 }
 
-const ABOUT: Readonly<Record<Signal, string>> = {
-  waiting: 'Needs you',
-  failed: 'Failed',
-  finished: 'Ready for review',
-};
+const ABOUT: Readonly<Record<Exclude<Signal, 'finished'>, string>> = { waiting: 'needs you', failed: 'failed' };
+
+function aboutOf(signal: Signal, stage: Stage | null): string {
+  if (signal !== 'finished') return ABOUT[signal];
+  return stage === null ? 'finished' : finishedWords(stage);
+}
 
 interface Told {
   stage: Stage | null;
@@ -58,7 +63,7 @@ export function notificationOf(announcement: AnnouncementRecord, told: Told): Pu
   const body = whole ?? visibleText(cut(asked === '' ? because : asked, LONGEST_BODY), 'prose');
   return {
     ...{ tag: key, signal, path: announcementPath(announcement), isSettled: false },
-    title: `${name}: ${whole === null ? ABOUT[signal] : 'run this command?'}`,
+    title: `${name}: ${whole === null ? aboutOf(signal, stage) : 'run this command?'}`,
     body,
     request: requestId === null ? null : { stageId, requestId },
     actions: request === null ? 'none' : actionsOf(request, whole !== null && settings.allowFromNotification),
@@ -71,12 +76,25 @@ function actionsOf({ kind }: PendingRequest, mayAllow: boolean): PushActions {
   return mayAllow ? 'allow-or-deny' : 'deny';
 }
 
-/** Returns what replaces a notification when nobody is needed any more. */
-export function settledNotificationOf(announcement: AnnouncementRecord, stageTitle: string | null): PushMessage {
+function fateOf(stage: Stage | null): string {
+  if (stage === null) return 'deleted';
+  return stage.completedAt === null ? 'goes on' : 'done';
+}
+
+interface Settled {
+  stage: Stage | null;
+  /** How its request ended; null if it is about none. */
+  decision: Decision | null;
+}
+
+/** Returns what replaces a notification when nobody is needed any more: how its request ended, by whom and from where. */
+export function settledNotificationOf(announcement: AnnouncementRecord, settled: Settled): PushMessage {
+  const { stage, decision } = settled;
   const { key, signal, stageId, requestId } = announcement;
+  const answered = decision === null ? 'answered' : `${OUTCOME_VERBS[decision.outcome]} ${byWhom(decision)}`.trim();
   return {
     ...{ tag: key, signal, request: null, actions: 'none', isSettled: true, body: '' },
-    title: `${cut(stageTitle ?? stageId, LONGEST_TITLE)}: ${requestId === null ? 'goes on' : 'answered'}`,
+    title: `${cut(stage?.title ?? stageId, LONGEST_TITLE)}: ${requestId === null ? fateOf(stage) : visibleText(answered, 'prose')}`,
     path: announcementPath({ stageId, requestId: null }),
   };
 }

@@ -89,7 +89,7 @@ it('pushes a request with no more than Deny, and replaces it once it is answered
   await allow(session);
   await work();
   expect(sent.slice(1)).toMatchObject([
-    { tag, title: 'Login form: answered', actions: 'none', request: null, isSettled: true },
+    { tag, title: 'Login form: allowed by Ada', actions: 'none', request: null, isSettled: true },
   ]);
 });
 

@@ -47,8 +47,8 @@ export function createPushChannel({ store, edges, attendance, sender }: PushChan
   async function messageOf(announcement: AnnouncementRecord, phase: Message['phase'], person: string) {
     const { stageId, requestId } = announcement;
     const stage = await store.read.stages.find(stageId);
-    if (phase === 'settled') return settledNotificationOf(announcement, stage?.title ?? null);
     const stored = requestId === null ? null : await store.read.requests.find(stageId, requestId);
+    if (phase === 'settled') return settledNotificationOf(announcement, { stage, decision: stored?.decision ?? null });
     const request = stored?.decision === null ? stored.request : null;
     const { alerts: settings } = await store.read.people.find(person);
     return notificationOf(announcement, { stage, request, settings, because: await becauseOf(stageId) });

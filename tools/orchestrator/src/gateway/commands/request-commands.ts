@@ -44,14 +44,14 @@ export function requestCommands(parts: RequestParts): Pick<CommandHandlers, Requ
     },
     get_looking: async ({ stageId }, { actor }) => ({ isLooking: attendance.isLooking(actor.name, stageId) }),
     get_decisions: views.decisions,
-    approve_tool: async ({ stageId, hold = false, ...body }, { actor }) =>
+    approve_tool: async ({ stageId, hold = false, ...body }, { actor: { name }, login }) =>
       hold
-        ? heldAnswers.hold(stageId, { command: 'approve', body }, actor.name)
-        : { decision: await approvals.approve(stageId, body, actor.name) },
-    answer_question: async ({ stageId, hold = false, ...body }, { actor }) =>
+        ? heldAnswers.hold(stageId, { command: 'approve', body, device: login?.device }, name)
+        : { decision: await approvals.approve(stageId, body, { name, device: login?.device }) },
+    answer_question: async ({ stageId, hold = false, ...body }, { actor: { name }, login }) =>
       hold
-        ? heldAnswers.hold(stageId, { command: 'answer', body }, actor.name)
-        : { decision: await approvals.answer(stageId, body, actor.name) },
+        ? heldAnswers.hold(stageId, { command: 'answer', body, device: login?.device }, name)
+        : { decision: await approvals.answer(stageId, body, { name, device: login?.device }) },
     take_back_answer: async (wanted, { actor }) => ({ request: await heldAnswers.takeBack(wanted, actor.name) }),
     dismiss_decision: async ({ stageId, requestId }, { actor }) => ({
       decision: await lostAnswers.dismiss(stageId, requestId, actor.name),

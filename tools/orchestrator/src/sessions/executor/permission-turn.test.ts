@@ -122,7 +122,7 @@ it('needs few transactions for a permission turn, and writes each line before it
   const [request] = await session.pending();
   if (request === undefined) throw new Error('no request is open');
   const body = { requestId: request.requestId, decision: 'allow' } as const;
-  const decision = approvals.approve(stageId, body, 'Ada');
+  const decision = approvals.approve(stageId, body, { name: 'Ada' });
   expect(await after('session-updated')).toEqual([
     ...['session saved', 'line control_response'],
     ...['approval-resolved', 'transcript-appended', 'session-updated'],

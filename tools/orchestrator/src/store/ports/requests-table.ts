@@ -13,10 +13,13 @@ import {
 } from '@callboard/contract';
 import { z } from 'zod';
 
+/** The browser or terminal in which an answer was given; left out if unknown. */
+const device = z.string().optional();
+
 /** An answer as a person gave it. */
 export const GivenAnswer = z.discriminatedUnion('command', [
-  z.object({ command: z.literal('approve'), body: ApproveBody }),
-  z.object({ command: z.literal('answer'), body: AnswerBody }),
+  z.object({ command: z.literal('approve'), body: ApproveBody, device }),
+  z.object({ command: z.literal('answer'), body: AnswerBody, device }),
 ]);
 export type GivenAnswer = z.infer<typeof GivenAnswer>;
 

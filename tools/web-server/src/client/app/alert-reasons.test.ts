@@ -38,5 +38,5 @@ it('alerts once about many stages that stop together', () => {
   expect(titles(before, board({ stages: names.map((id) => idle(id, 'interrupted')) }))).toEqual(['4 stages need you']);
   expect(titles(before, board({ stages: names.map((id) => idle(id, 'failed')) }))).toEqual(['4 stages have failed']);
   const working = board({ stages: names.map(asking) });
-  expect(titles(working, before)).toEqual(['4 stages are ready for review']);
+  expect(titles(working, before)).toEqual(['4 stages are finished']);
 });

@@ -1,4 +1,11 @@
-import { type Announcement, announcementPath, announcementsOf, type BoardView, type Signal } from '@callboard/contract';
+import {
+  type Announcement,
+  announcementPath,
+  announcementsOf,
+  type BoardView,
+  finishedWords,
+  type Signal,
+} from '@callboard/contract';
 import { askTitle } from '../features/interaction/words/request-words.ts';
 import { stoppedWords } from '../lib/needs-you-words.ts';
 
@@ -27,10 +34,8 @@ export function alertReasons(view: Seen): Needs {
     const stage = stages.get(stageId);
     const request = requests.get(`${stageId} ${requestId}`);
     const name = stage?.title ?? stageId;
-    const title =
-      request !== undefined
-        ? askTitle(request, name, stage?.worktree?.path ?? null)
-        : `${name}: ${stage === undefined || signal === 'finished' ? 'ready for review' : stoppedWords(stage).text}`;
+    const words = stage === undefined ? '' : signal === 'finished' ? finishedWords(stage) : stoppedWords(stage).text;
+    const title = request === undefined ? `${name}: ${words}` : askTitle(request, name, stage?.worktree?.path ?? null);
     return [key, { key, signal, title, path: announcementPath(announcement), stageId }];
   });
   return new Map(needs);
@@ -42,7 +47,7 @@ const ONE_BY_ONE = 3;
 const MANY: Readonly<Record<Signal, (count: number) => string>> = {
   waiting: (count) => `${count} stages need you`,
   failed: (count) => `${count} stages have failed`,
-  finished: (count) => `${count} stages are ready for review`,
+  finished: (count) => `${count} stages are finished`,
 };
 
 /** The reasons that are new since `before`. */

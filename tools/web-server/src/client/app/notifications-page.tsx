@@ -12,7 +12,11 @@ import { useAlertSwitches } from './use-alert-switches.ts';
 const SIGNALS: Readonly<Record<Signal, { title: string; about: string; icon: string }>> = {
   waiting: { title: 'Waiting for you', about: 'A request, a finished phase, a stage that stopped', icon: 'needs-you' },
   failed: { title: 'Failed', about: 'A turn, a check or a start that failed', icon: 'failed' },
-  finished: { title: 'Ready for review', about: 'A stage that Claude has finished', icon: 'finished' },
+  finished: {
+    title: 'Finished',
+    about: 'A stage that is ready for review, or that Callboard has merged',
+    icon: 'finished',
+  },
 };
 
 const CHANNELS: Readonly<Record<AlertChannel, string>> = {
@@ -96,10 +100,12 @@ function SignalTable({ alerts, isOff, change }: SignalTableProps) {
         {Signal.options.map((signal) => (
           <tr key={signal}>
             <th scope="row">
-              <img src={`/favicon-${SIGNALS[signal].icon}.svg`} alt="" width={20} height={20} />
-              <div>
-                <div>{SIGNALS[signal].title}</div>
-                <div className={css.hint}>{SIGNALS[signal].about}</div>
+              <div className={css.signal}>
+                <img src={`/favicon-${SIGNALS[signal].icon}.svg`} alt="" width={20} height={20} />
+                <div>
+                  <div>{SIGNALS[signal].title}</div>
+                  <div className={css.hint}>{SIGNALS[signal].about}</div>
+                </div>
               </div>
             </th>
             {AlertChannel.options.map((channel) => (

@@ -30,7 +30,7 @@ it('switches each signal on each channel, for all devices', async () => {
   // What another device chose shows as well.
   const alerts = { ...DEFAULT_ALERTS, finished: { ...DEFAULT_ALERTS.finished, title: false } };
   server.emit('person-updated', { person: 'Ada', presentation: 'overlay', alerts });
-  const title = () => screen.getByRole<HTMLInputElement>('checkbox', { name: 'Ready for review: tab title' });
+  const title = () => screen.getByRole<HTMLInputElement>('checkbox', { name: 'Finished: tab title' });
   await expect.poll(() => title().checked).toBe(false);
 });
 

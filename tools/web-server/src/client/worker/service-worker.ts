@@ -6,6 +6,7 @@ import '../lib/zod-setup.ts';
 import { PushMessage } from '@callboard/contract';
 import { answerRequest } from './answer-request.ts';
 import { pageOrOffline } from './offline-page.ts';
+import { renewSubscription } from './renew-subscription.ts';
 import { readPushed, shownNotification, verdictOf } from './shown-notification.ts';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -34,6 +35,8 @@ self.addEventListener('fetch', (event) => {
 
 self.addEventListener('push', (event) => event.waitUntil(show(readPushed(event.data?.text()))));
 
+self.addEventListener('pushsubscriptionchange', (event) => event.waitUntil(renew(event.newSubscription)));
+
 self.addEventListener('notificationclick', (event) => {
   const { notification, action } = event;
   notification.close();
@@ -44,6 +47,11 @@ self.addEventListener('notificationclick', (event) => {
 function show(message: PushMessage): Promise<void> {
   const { title, options } = shownNotification(message);
   return self.registration.showNotification(title, options);
+}
+
+async function renew(made: PushSubscription | null): Promise<void> {
+  const ended = await renewSubscription(made, self.registration.pushManager);
+  if (ended !== null) await show(ended);
 }
 
 async function clicked(message: PushMessage, action: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { PushMessage, type RequestOutcome } from '@callboard/contract';
+import { byWhom, OUTCOME_VERBS, PushMessage } from '@callboard/contract';
 import type { TransportError } from '@callboard/contract/client';
 
 /** A button of a notification, by what it does. */
@@ -65,21 +65,12 @@ export const answeredMessage = (message: PushMessage, outcome: 'allowed' | 'deni
   ...{ title: `${stageOf(message)}: ${outcome}`, actions: 'none', request: null, isSettled: true },
 });
 
-const DONE: Readonly<Record<RequestOutcome, string>> = {
-  allowed: 'allowed',
-  denied: 'denied',
-  answered: 'answered',
-  'timed-out': 'timed out',
-  closed: 'closed',
-};
-
 /** Returns what says that an answer was not used: because another came first, and whose, or because it did not arrive. */
 export function refusedMessage(message: PushMessage, verdict: 'allow' | 'deny', error: TransportError): PushMessage {
   const none = { actions: 'none', request: null } as const;
   const { decision } = error;
   if (decision !== null) {
-    const byWhom = decision.by === null ? '' : ` by ${decision.by}`;
-    const title = `${stageOf(message)}: already ${DONE[decision.outcome]}${byWhom}`;
+    const title = `${stageOf(message)}: already ${OUTCOME_VERBS[decision.outcome]} ${byWhom(decision)}`.trim();
     return { ...message, ...none, title, body: 'Your answer was not used.', isSettled: true };
   }
   const title = `${stageOf(message)}: not ${verdict === 'allow' ? 'allowed' : 'denied'}`;

@@ -6,6 +6,7 @@ const made = (change: Parameters<typeof decision>[1]) => decision(request('STAGE
 
 it('says who decided a request and how long Claude waited', () => {
   expect([verdictWords(made({})), waitWords(made({}))]).toEqual(['Allowed by Ada', 'Claude waited 4 min 12 s']);
+  expect(verdictWords(made({ device: 'Terminal on desk' }))).toBe('Allowed by Ada from Terminal on desk');
 });
 
 it('says what denied a call in Claude Code, as nobody was asked and nothing waited', () => {

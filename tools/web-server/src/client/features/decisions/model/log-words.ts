@@ -1,4 +1,4 @@
-import type { Decision, DecisionSource, RequestOutcome } from '@callboard/contract';
+import { byWhom, type Decision, type DecisionSource, type RequestOutcome } from '@callboard/contract';
 import { denierWords } from '../../../lib/denial-words.ts';
 import { exactDuration } from '../../../lib/format.ts';
 import { requestKinds } from '../../interaction/kinds/registry.ts';
@@ -21,12 +21,12 @@ export const LOG_SOURCE_WORDS: Record<DecisionSource, string> = {
   unknown: 'Claude Code: not told',
 };
 
-/** Returns the outcome and who decided: "Denied by Ada". */
+/** Returns the outcome and who decided: "Denied by Ada from Terminal on desk". */
 export const verdictWords = (decision: Decision): string => {
-  const { outcome, kind, by, denial } = decision;
+  const { outcome, kind, denial } = decision;
   if (denial !== null) return 'Denied by Claude Code';
   const word = outcome === 'denied' ? requestKinds[kind].denied : OUTCOME_WORDS[outcome];
-  return `${word}${isChanged(decision) ? ' with changes' : ''}${by === null ? '' : ` by ${by}`}`;
+  return `${word}${isChanged(decision) ? ' with changes' : ''} ${byWhom(decision)}`.trim();
 };
 
 /** Returns how long Claude waited; or what denied the call in Claude Code, if nobody was asked. */

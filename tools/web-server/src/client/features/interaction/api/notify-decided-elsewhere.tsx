@@ -1,4 +1,4 @@
-import type { Decision, PendingRequest, RequestOutcome, StageView } from '@callboard/contract';
+import { byWhom, type Decision, type PendingRequest, type RequestOutcome, type StageView } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
 import { requestKey } from '../../../lib/request-text.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
@@ -25,13 +25,13 @@ interface Elsewhere {
 
 /** Notifies that a request was decided in another tab, on another device or by another program: by whom, how and when. */
 export function notifyDecidedElsewhere({ request, stage, decision, isUnused }: Elsewhere): void {
-  const { outcome, by, at } = decision;
+  const { outcome, at } = decision;
   notifications.show({
     // One notice per request, however many forms of it are open.
     id: requestKey(request),
     title: (
       <>
-        {`${VERBS[outcome]} elsewhere${by === null ? '' : ` by ${by}`}, `}
+        {`${`${VERBS[outcome]} elsewhere ${byWhom(decision)}`.trim()}, `}
         <TimeSince at={at} ago />
       </>
     ),

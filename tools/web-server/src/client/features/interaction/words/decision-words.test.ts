@@ -7,6 +7,9 @@ const made = (change: Parameters<typeof decision>[1]) => decision(request('STAGE
 
 it('says who decided what, and how long Claude waited', () => {
   expect(decisionWords(made({}))).toBe('Allowed by Ada after 4 min 12 s');
+  expect(decisionWords(made({ device: 'Terminal on desk' }))).toBe(
+    'Allowed by Ada from Terminal on desk after 4 min 12 s',
+  );
   expect(decisionWords(made({ updatedInput: { command: 'make' } }))).toBe(
     'Allowed with changes by Ada after 4 min 12 s',
   );

@@ -1,25 +1,25 @@
-import type { Decision, Question } from '@callboard/contract';
+import { byWhom, type Decision, type Question } from '@callboard/contract';
 import { deniedWords } from '../../../lib/denial-words.ts';
 import { exactDuration } from '../../../lib/format.ts';
 import { requestKinds } from '../kinds/registry.ts';
 
-const byWhom = (by: string | null) => (by === null ? '' : ` by ${by}`);
+const byPerson = (decision: Decision) => (decision.by === null ? '' : ` ${byWhom(decision)}`);
 
 /** Whether the input that ran differs from the one Claude asked for. */
 export const isChanged = ({ kind, outcome, updatedInput }: Decision) =>
   requestKinds[kind].showsChangedInput && outcome === 'allowed' && updatedInput !== null;
 
-/** Returns a decision in one line: "Allowed by Ada after 4 min 12 s". The time is how long Claude waited. */
+/** Returns a decision in one line: "Allowed by Ada from Terminal on desk after 4 min 12 s". The time is how long Claude waited. */
 export function decisionWords(decision: Decision): string {
   const waited = exactDuration(decision.waitedMs);
   switch (decision.outcome) {
     case 'allowed':
-      return `Allowed${isChanged(decision) ? ' with changes' : ''}${byWhom(decision.by)} after ${waited}`;
+      return `Allowed${isChanged(decision) ? ' with changes' : ''}${byPerson(decision)} after ${waited}`;
     case 'denied':
       if (decision.denial !== null) return deniedWords(decision.denial);
-      return `${requestKinds[decision.kind].denied}${byWhom(decision.by)} after ${waited}`;
+      return `${requestKinds[decision.kind].denied}${byPerson(decision)} after ${waited}`;
     case 'answered':
-      return `Answered${byWhom(decision.by)} after ${waited}`;
+      return `Answered${byPerson(decision)} after ${waited}`;
     case 'timed-out':
       return `Timed out, nobody answered for ${waited}`;
     case 'closed':
