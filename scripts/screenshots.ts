@@ -96,6 +96,10 @@ const PICTURES: Record<string, Look> = {
     await page.getByRole('combobox', { name: 'Search or command' }).fill('login');
     await page.getByRole('group', { name: /^In / }).first().waitFor();
   },
+  notifications: async (page) => {
+    await open('/notifications')(page);
+    await alone(page);
+  },
   decisions: async (page) => {
     await open('/decisions')(page);
     await alone(page);
