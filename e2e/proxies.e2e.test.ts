@@ -1,5 +1,6 @@
 /** Callboard behind the proxies that the page on phones names, and behind a forwarded port. */
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { Login, type StageView } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { isInstalled } from '../scripts/debian.ts';
+import { makeCertificate } from '../test-support/certificates.ts';
 import { freePort } from '../test-support/free-port.ts';
 import { askHttps, type HttpsSite, openHttps } from '../test-support/https-client.ts';
 import { httpsBrowser } from '../tools/web-server/test/log-in.ts';
@@ -14,6 +16,7 @@ import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { type Installation, install } from './support/callboard.ts';
 import { logInAsPage } from './support/page-login.ts';
+import { partPid } from './support/processes.ts';
 import { startProxy } from './support/proxies.ts';
 
 const hasNginx = isInstalled('nginx') && isInstalled('openssl');
@@ -179,6 +182,42 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
     await shoot(390, 'dark');
   });
 });
+
+it.skipIf(!isInstalled('openssl'))(
+  'starts again by itself once its certificate is mended (needs openssl)',
+  async () => {
+    const { folder, start, command } = await install({}, onTestFinished, true);
+    const port = await freePort();
+    const { cert, key, ca } = await makeCertificate(folder, 'own', ['localhost']);
+    const options = ['--tls-cert', cert, '--tls-key', key, '--public-url', `https://localhost:${port}`];
+    const { supervisor, stop } = await start(port, undefined, options);
+    onTestFinished(stop);
+    let said = '';
+    supervisor.stderr?.on('data', (text) => {
+      said += String(text);
+    });
+    const site = { origin: `https://localhost:${port}`, port, ca };
+    expect((await askHttps(site, '/api/health')).status).toBe(200);
+
+    const whole = await readFile(cert);
+    await writeFile(cert, whole.subarray(0, 100));
+    process.kill((await partPid(supervisor.pid ?? 0, 'web server')) ?? 0, 'SIGKILL');
+    const cause = `the web server cannot start again: --tls-cert: ${cert} holds no certificate in PEM`;
+    await expect.poll(() => said).toContain(cause);
+    expect(await command('link')).toMatchObject({ code: 1, output: expect.stringContaining(cause) });
+    const { output } = await command('doctor', '--no-handshake', '--port', String(port));
+    expect(output).toContain(`but ${cause}`);
+    await expect(askHttps(site, '/api/health')).rejects.toThrow();
+
+    await writeFile(cert, whole);
+    await expect.poll(() => said).toContain('the web server is up again');
+    expect((await askHttps(site, '/api/health')).status).toBe(200);
+    expect(await command('link')).toMatchObject({
+      code: 0,
+      output: expect.stringContaining(`${site.origin}/login?code=`),
+    });
+  },
+);
 
 it('works through a port that is forwarded, as SSH does it', async () => {
   const [own, forwarded] = [await freePort(), await freePort()];

@@ -25,6 +25,7 @@ async function setUp(refuse?: string) {
   const asked: string[] = [];
   const close = await serveControl(dataDir, {
     createLink: async () => 'link',
+    listProblems: () => [],
     logIn: async (terminal, file) => {
       asked.push(`${terminal} ${file}`);
       if (refuse !== undefined) throw new Error(refuse);

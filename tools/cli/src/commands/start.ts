@@ -74,6 +74,7 @@ async function supervise(
     const { stop } = signals;
     const closeControl = await serveControl(options.dataDir, {
       createLink: () => supervisor.createLink(stop),
+      listProblems: supervisor.problems,
       logIn: (terminal, file) => {
         requireHidden(file, edges);
         return supervisor.logInTerminal(terminal, stop);

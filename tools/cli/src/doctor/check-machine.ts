@@ -4,6 +4,7 @@ import { userEnvironment } from '@callboard/runtime/environment';
 import { findLockHolder } from '@callboard/runtime/process-lock';
 import { loopbackHost } from '../board-address.ts';
 import type { Edges } from '../edges.ts';
+import { askForProblems } from '../supervisor/control-socket.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 import { checkClaude } from './claude-check.ts';
 import { checkDataDir } from './data-dir-check.ts';
@@ -12,7 +13,7 @@ import { checkLogin } from './login-check.ts';
 import { checkPort } from './port-check.ts';
 import { checkReach } from './reach-check.ts';
 import { checkRepository } from './repo-check.ts';
-import { type Finding, type MachineCheck, ok, runCheck } from './report.ts';
+import { type Finding, type MachineCheck, ok, problem, runCheck } from './report.ts';
 import { checkAgentUser, checkGit, checkMemory, checkNode, checkSandbox } from './simple-checks.ts';
 
 /** The `claude` that can be tried out. */
@@ -52,16 +53,22 @@ export async function checkMachine(
   return claude;
 }
 
+/** How long a running Callboard may take to say how it is. */
+const ANSWER_MS = 2_000;
+
 type Check = (id: string, name: string, finding: () => Finding | Promise<Finding>) => Promise<void>;
 
 async function checkPorts({ dataDir, host, port, orchestratorPort }: DoctorOptions, check: Check): Promise<void> {
   const supervisor = await findSupervisor(dataDir).catch(() => null);
   const orchestrator = await findLockHolder(join(dataDir, 'run', 'orchestrator.json')).catch(() => null);
   const running = supervisor ?? orchestrator;
-  await check('running', 'Callboard', () => {
+  await check('running', 'Callboard', async () => {
     if (running === null) return ok('does not run on this data directory');
     const where = running.port === 0 ? 'still starting' : `port ${running.port}`;
-    return ok(`runs on this data directory (process ${running.pid}, ${where})`);
+    const found = `runs on this data directory (process ${running.pid}, ${where})`;
+    // One that does not answer, or is of an earlier release, has told nothing.
+    const [cause] = supervisor === null ? [] : await askForProblems(dataDir, ANSWER_MS).catch(() => []);
+    return cause === undefined ? ok(found) : problem(`${found}, but ${cause}`, 'Mend that: it comes up again unasked');
   });
   const has = (holder: typeof running, number: number) => (holder?.port === number ? holder : null);
   await check('port', 'Port of the board', () => checkPort({ host, port, flag: '--port', own: has(supervisor, port) }));

@@ -8,6 +8,12 @@ it('doubles up to the cap and never gives up', () => {
   expect(Array.from({ length: 7 }, () => backOff.down())).toEqual([100, 200, 400, 800, 1_000, 1_000, 1_000]);
 });
 
+it('has another cap where it is given one', () => {
+  const backOff = createBackOff(limits, () => 0);
+  expect(Array.from({ length: 7 }, () => backOff.down(5_000))).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000]);
+  expect(backOff.down()).toBe(1_000);
+});
+
 it('starts over after some time up', () => {
   const clock = { now: 0 };
   const backOff = createBackOff(limits, () => clock.now);

@@ -10,8 +10,8 @@ export interface BackOffLimits {
 export interface BackOff {
   /** The server is up. */
   up(): void;
-  /** The server is down. Returns the milliseconds to wait. */
-  down(): number;
+  /** The server is down. Returns the milliseconds to wait. @param capMs the longest wait, if it is to be another one this time */
+  down(capMs?: number): number;
 }
 
 /** @param now milliseconds on a monotonic clock */
@@ -22,11 +22,11 @@ export function createBackOff(limits: BackOffLimits, now: () => number): BackOff
     up: () => {
       upSince = now();
     },
-    down: () => {
+    down: (capMs = limits.capMs) => {
       if (upSince !== null && now() - upSince >= limits.resetMs) delay = limits.firstMs;
       upSince = null;
-      const wait = delay;
-      delay = Math.min(delay * 2, limits.capMs);
+      const wait = Math.min(delay, capMs);
+      delay = Math.min(wait * 2, capMs);
       return wait;
     },
   };

@@ -14,6 +14,7 @@ const TIMEOUT_MS = 40_000;
 const MAX_LINE = 10_000;
 
 const Question = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('list-problems') }),
   z.object({ type: z.literal('create-link') }),
   /** `terminal`: its name, for the list of logins. `file`: where it will keep the token. */
   z.object({ type: z.literal('log-in'), terminal: z.string().min(1).max(100), file: z.string() }),
@@ -21,11 +22,14 @@ const Question = z.discriminatedUnion('type', [
 type Question = z.infer<typeof Question>;
 const Link = z.object({ link: z.string() });
 const Access = z.object({ address: z.string(), token: z.string() });
+const Problems = z.object({ problems: z.array(z.string()) });
 const Refusal = z.object({ error: z.string() });
 
 /** What the supervisor does for the commands of its account. */
 export interface ControlHandlers {
   createLink(): Promise<string>;
+  /** Why a server is down, in words. */
+  listProblems(): string[];
   /** @throws CliError if it cannot, or if Claude could read this file */
   logIn(terminal: string, file: string): Promise<TerminalAccess>;
 }
@@ -62,17 +66,37 @@ export async function serveControl(dataDir: string, handlers: ControlHandlers): 
   };
 }
 
-async function answer(socket: Socket, { createLink, logIn }: ControlHandlers): Promise<void> {
+async function answer(socket: Socket, handlers: ControlHandlers): Promise<void> {
   try {
-    const question = Question.parse(JSON.parse(await readLine(socket)));
-    const reply =
-      question.type === 'create-link'
-        ? ({ link: await createLink() } satisfies z.infer<typeof Link>)
-        : ((await logIn(question.terminal, question.file)) satisfies z.infer<typeof Access>);
+    const reply = await replyTo(Question.parse(JSON.parse(await readLine(socket))), handlers);
     socket.end(`${JSON.stringify(reply)}\n`);
   } catch (error) {
     socket.end(`${JSON.stringify({ error: messageOf(error) } satisfies z.infer<typeof Refusal>)}\n`);
   }
+}
+
+type Reply = z.infer<typeof Link> | z.infer<typeof Access> | z.infer<typeof Problems>;
+
+async function replyTo(question: Question, { createLink, listProblems, logIn }: ControlHandlers): Promise<Reply> {
+  switch (question.type) {
+    case 'create-link':
+      return { link: await createLink() };
+    case 'list-problems':
+      return { problems: listProblems() };
+    case 'log-in':
+      return logIn(question.terminal, question.file);
+    default:
+      return question satisfies never;
+  }
+}
+
+/**
+ * Asks the supervisor of a data directory why a server of it is down.
+ * @returns the causes in words, none if all is well
+ * @throws CliError if none answers in time, or it is of a release that does not know
+ */
+export async function askForProblems(dataDir: string, timeoutMs: number): Promise<string[]> {
+  return (await ask(dataDir, { type: 'list-problems' }, Problems, timeoutMs)).problems;
 }
 
 /**

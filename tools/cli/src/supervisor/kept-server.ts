@@ -19,6 +19,8 @@ export interface KeptServer {
    * @throws CliError if that process could not make one, or the signal's reason
    */
   createLogin(terminal: string | null, signal: AbortSignal): Promise<string>;
+  /** Why the server is down and cannot start again before a person mends something, in words; null if it is up, or just restarting. */
+  problem(): string | null;
   /** Starts no new process from now on. */
   retire(): void;
   /** Sends SIGTERM, and SIGKILL after the grace. Resolves when no process is left and none will start. */
@@ -54,6 +56,9 @@ export interface KeptServerTiming {
   readonly repeatMs: number;
 }
 
+/** The longest wait between attempts to start a server that refuses to: it costs a process each time. */
+const REFUSED_CAP_MS = 5_000;
+
 /** Starts a server and keeps it up. */
 export function keepServer(parts: KeptServerParts): KeptServer {
   const { name, timing } = parts;
@@ -68,8 +73,9 @@ export function keepServer(parts: KeptServerParts): KeptServer {
     while (!stopping.signal.aborted) {
       const cause = await runs.runOnce();
       if (cause === null || stopping.signal.aborted) return;
-      const delay = backOff.down();
-      logOnce(`the ${name} has ended (${cause}); restarting it in ${delay} ms`);
+      const problem = runs.problem();
+      const delay = backOff.down(problem === null ? undefined : REFUSED_CAP_MS);
+      logOnce(problem ?? `the ${name} has ended (${cause}); restarting it in ${delay} ms`);
       await sleep(delay, undefined, { signal: stopping.signal }).catch(() => {});
     }
   }
@@ -83,6 +89,7 @@ export function keepServer(parts: KeptServerParts): KeptServer {
         if (code !== null) return code;
       }
     },
+    problem: runs.problem,
     retire: () => stopping.abort(),
     stop: async () => {
       stopping.abort();
@@ -104,9 +111,12 @@ function createRuns(parts: KeptServerParts, readiness: Readiness, backOff: BackO
   let port = parts.port;
   let current: ServerProcess | null = null;
   let failure: StartFailure | null = null;
+  let problem: string | null = null;
 
   function onReady(actual: number): void {
     port = actual;
+    if (problem !== null) log(`the ${name} is up again`);
+    problem = null;
     backOff.up();
     readiness.up(actual);
   }
@@ -114,6 +124,8 @@ function createRuns(parts: KeptServerParts, readiness: Readiness, backOff: BackO
   function afterEnd(cause: string): string | null {
     readiness.down();
     if (failure === null) return cause;
+    if (failure.fatal && readiness.wasEverUp())
+      problem = `the ${name} cannot start again: ${failure.message.replace(/\.$/, '')}. It is tried every few seconds; sessions go on meanwhile.`;
     if (failure.fatal && !readiness.wasEverUp() && performance.now() - startedAt >= parts.patienceMs) {
       readiness.giveUp(new ServerStartError(name, failure.code, failure.message));
       return null;
@@ -124,6 +136,8 @@ function createRuns(parts: KeptServerParts, readiness: Readiness, backOff: BackO
   return {
     /** The running process, or null. */
     current: () => current,
+    /** Why the last attempts failed, if a person has to mend it; null once it is up. */
+    problem: () => problem,
     /** Resolves with the cause when the process has ended; with null when a retry would not help. */
     async runOnce(): Promise<string | null> {
       failure = null;

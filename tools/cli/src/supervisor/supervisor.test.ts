@@ -117,6 +117,26 @@ it('waits for a port that the servers of a killed supervisor still hold', async 
   expect((await started).port).toBe(Number(port));
 });
 
+it('says why a server that was up cannot start again, keeps trying, and gives no link meanwhile', async () => {
+  const timing = { backOff: { firstMs: 300, capMs: 300, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
+  const { supervisor, lines } = supervise({ timing });
+  const { port } = await supervisor.start(never);
+  const { web } = await reportsOf(port);
+  process.kill(web.pid, 'SIGKILL');
+  await untilGone(web.pid);
+  const squatter = createServer().listen(port, '127.0.0.1');
+  await once(squatter, 'listening');
+  const words = `the web server cannot start again: listen EADDRINUSE: address already in use 127.0.0.1:${port}. It is tried every few seconds; sessions go on meanwhile.`;
+  await eventually(() => expect(supervisor.problems()).toEqual([words]));
+  await expect(supervisor.createLink(never)).rejects.toThrow(words);
+  await expect(supervisor.logInTerminal('Terminal on desk', never)).rejects.toThrow(words);
+  squatter.close();
+  await eventually(() => expect(lines.at(-1)).toBe('the web server is up again'));
+  expect(supervisor.problems()).toEqual([]);
+  expect(await supervisor.createLink(never)).toContain('/login?code=');
+  expect(lines.filter((line) => line === words)).toHaveLength(1);
+});
+
 it('stops both, with SIGKILL if they ignore SIGTERM', async () => {
   const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 50, repeatMs: 0 };
   const { supervisor, lines } = supervise({ timing, servers: both(fixture('stubborn-server.ts')) });

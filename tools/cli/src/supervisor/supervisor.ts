@@ -19,12 +19,14 @@ export interface Supervisor {
    * login link can be made, or with the signal's reason. Call it once, and `stop` in every case.
    */
   start(signal: AbortSignal): Promise<{ port: number; loginLink: string }>;
-  /** Makes a new one-time link, after `start`. @throws CliError if none could be made, or the signal's reason */
+  /** Makes a new one-time link, after `start`. @throws CliError if none could be made, as while a server is down for long; or the signal's reason */
   createLink(signal: AbortSignal): Promise<string>;
   /**
    * Logs in a terminal of this name, after `start`. Resolves with its token and the address of the board. Throws as `createLink`.
    */
   logInTerminal(terminal: string, signal: AbortSignal): Promise<TerminalAccess>;
+  /** Why a server is down until a person mends something, in words. Empty while all is well. */
+  problems(): string[];
   /** Resolves when somebody has logged in with this link. */
   whenFollowed(link: string): Promise<void>;
   /** Stops both, the web server first. Every call returns the same promise. */
@@ -84,12 +86,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     });
 
   const keepWebServer = (orchestratorPort: Promise<number>) => {
-    const configOn = (port: number): WebServerConfig => ({
-      host: options.host,
-      port,
-      reach: options.reach,
-      orchestrator: { url: null, secret },
-    });
+    const configOn = (port: number) => webServerConfig(options, secret, port);
     const later = orchestratorPort.then((port): ToServer => {
       return { type: 'orchestrator-at', url: `ws://${authority(loopbackHost(options.host), port)}` };
     });
@@ -119,6 +116,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   }
 
   async function createLink(signal: AbortSignal): Promise<string> {
+    requireUp(running);
     const { address, token } = await logIn(null, signal);
     return `${address}/login?code=${encodeURIComponent(token)}`;
   }
@@ -135,7 +133,11 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       return { port: await webServer.ready(signal), loginLink };
     },
     createLink,
-    logInTerminal: logIn,
+    logInTerminal: async (terminal, signal) => {
+      requireUp(running);
+      return logIn(terminal, signal);
+    },
+    problems: () => problemsOf(running),
     whenFollowed: (link) => {
       const code = new URL(link).searchParams.get('code') ?? '';
       return new Promise((resolve) => waiting.set(createHash('sha256').update(code).digest('hex'), resolve));
@@ -148,6 +150,15 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       for (const server of running) server.kill();
     },
   };
+}
+
+const problemsOf = (servers: readonly KeptServer[]): string[] =>
+  servers.map((server) => server.problem()).filter((problem) => problem !== null);
+
+/** Who asks would otherwise wait for a server that waits for them. @throws CliError */
+function requireUp(servers: readonly KeptServer[]): void {
+  const [problem] = problemsOf(servers);
+  if (problem !== undefined) throw new CliError(problem);
 }
 
 /**
@@ -171,6 +182,11 @@ async function createLogin(
 /** A terminal of this machine needs no proxy. */
 const terminalOrigin = (options: StartOptions, port: number): string =>
   options.reach.tls === null ? `http://${authority(loopbackHost(options.host), port)}` : boardOrigin(options, port);
+
+const webServerConfig = ({ host, reach }: StartOptions, secret: string, port: number): WebServerConfig => ({
+  ...{ host, port, reach },
+  orchestrator: { url: null, secret },
+});
 
 const orchestratorConfig = (options: StartOptions, secret: string, port: number): OrchestratorConfig => ({
   dataDir: options.dataDir,
