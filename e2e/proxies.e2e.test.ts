@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { Login, type StageView } from '@callboard/contract';
+import { Login, type StageView, WORKER_PATH } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { isInstalled } from '../scripts/debian.ts';
@@ -97,7 +97,21 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
     };
   }
 
+  /** The worker and the manifest arrive as Callboard sends them, fresh at each look; another program's worker is ended. */
+  async function canBeInstalled(site: HttpsSite) {
+    const script = { headers: { 'service-worker': 'script' } };
+    const worker = await askHttps(site, WORKER_PATH, script);
+    expect([worker.status, worker.headers.get('cache-control')]).toEqual([200, 'no-cache']);
+    expect(worker.headers.get('content-type')).toMatch(/^(text|application)\/javascript/);
+    expect(worker.body).toContain('notificationclick');
+    expect((await askHttps(site, '/worker.js', script)).body).toContain('registration.unregister()');
+    const manifest = await askHttps(site, '/manifest.webmanifest');
+    expect(manifest.headers.get('content-type')).toMatch(/^application\/manifest\+json/);
+    expect(JSON.parse(manifest.body)).toMatchObject({ scope: '/', display: 'standalone' });
+  }
+
   async function worksThrough(site: HttpsSite) {
+    await canBeInstalled(site);
     const page = await openPage(site);
     const { logins, current } = await page.send('GET', '/api/logins');
     const login = Login.array()
@@ -151,12 +165,17 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
     const site = await start('caddy');
     await worksThrough({ ...site, ...(elsewhere && { from: elsewhere }) });
 
-    const { page, context } = await openBrowser({ trustsAll: true, width: 1440, height: 900 });
+    const { page, context } = await openBrowser({ trustsAll: true, hasWorker: true, width: 1440, height: 900 });
     await page.goto(await newLink());
     await page.getByRole('region', { name: 'Backlog' }).waitFor();
     expect(page.url()).toBe(`${publicUrl}/`);
     const cookies = (await context.cookies()).filter(({ name }) => name.includes('session'));
     expect(cookies).toMatchObject([{ name: expect.stringMatching(/^__Host-/), secure: true, httpOnly: true }]);
+    const scope = () => page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.scope);
+    await expect.poll(scope).toBe(`${publicUrl}/`);
+    await page.reload(); // by the worker
+    await page.getByRole('region', { name: 'Backlog' }).waitFor();
+    expect(await page.evaluate(() => navigator.serviceWorker.controller?.scriptURL)).toBe(`${publicUrl}${WORKER_PATH}`);
     const local = `http://127.0.0.1:${ports.callboard}`;
     tries += 1;
     const title = `Search index ${tries}`; // the stage of a first try is still on the board

@@ -9,6 +9,8 @@ const PACKAGES: readonly (readonly [name: string, program: string])[] = [
   ['openssl', 'openssl'],
   ['nginx', 'nginx'],
   ['caddy', 'caddy'],
+  ['zsh', 'zsh'],
+  ['fish', 'fish'],
 ];
 
 /**

@@ -32,7 +32,7 @@ export interface Browser {
   errors: string[];
 }
 
-/** Running browsers, by their program: a new one takes a second of CPU, a new context next to nothing. */
+/** Running browsers, by their program and flags: a new one takes a second of CPU, a new context next to nothing. */
 const running = new Map<string, Promise<Chromium>>();
 
 /** Closes every browser that was opened. */
@@ -42,11 +42,16 @@ export async function closeBrowsers(): Promise<void> {
   await Promise.all(all.map(async (browser) => (await browser).close()));
 }
 
-async function runningBrowser(executablePath: string): Promise<Chromium> {
-  const before = await running.get(executablePath)?.catch(() => undefined);
+/** Takes certificates that no authority has signed. A context that ignores their errors takes no service worker from there. */
+const TRUSTING = '--ignore-certificate-errors';
+
+async function runningBrowser(executablePath: string, trustsAll: boolean): Promise<Chromium> {
+  const key = trustsAll ? `${executablePath} ${TRUSTING}` : executablePath;
+  const before = await running.get(key)?.catch(() => undefined);
   if (before?.isConnected()) return before;
-  const browser = chromium.launch({ executablePath, args: ARGS, timeout: LAUNCH_MS });
-  running.set(executablePath, browser);
+  const args = trustsAll ? [...ARGS, TRUSTING] : ARGS;
+  const browser = chromium.launch({ executablePath, args, timeout: LAUNCH_MS });
+  running.set(key, browser);
   return browser;
 }
 
@@ -71,12 +76,11 @@ export async function openBrowser(
   const executablePath = findChromium(options.hasNotifications);
   if (executablePath === null) throw new Error('no Chromium is installed; npm test installs it');
   const viewport = { width: options.width ?? 1280, height: options.height ?? 800 };
-  const browser = await runningBrowser(executablePath);
+  const browser = await runningBrowser(executablePath, options.trustsAll ?? false);
   const context = await browser.newContext({
     ...{ viewport, hasTouch: options.hasTouch ?? false },
     // A worker costs each page a start, and what a test does to the network of a page passes it by.
     serviceWorkers: options.hasWorker === true ? 'allow' : 'block',
-    ignoreHTTPSErrors: options.trustsAll ?? false, // certificates that no authority has signed
   });
   atEnd(() => context.close());
   context.setDefaultTimeout(WAIT_MS);

@@ -86,8 +86,7 @@ it('creates a stage from a prompt in the project around the folder, and starts i
     'start-stage',
     '--prompt',
     'Please build the form. It has two fields.',
-    '--permission-mode',
-    'plan',
+    ...['--permission-mode', 'plan', '--model', 'opus', '--pipeline', 'With review'],
   );
   expect([exitCode, err, out]).toEqual([
     0,
@@ -99,6 +98,8 @@ it('creates a stage from a prompt in the project around the folder, and starts i
     title: 'Build the form',
     prompt: 'Please build the form. It has two fields.',
     permissionMode: 'plan',
+    model: 'opus',
+    pipeline: 'With review',
   };
   expect(sent).toEqual([
     ['POST /api/stages', created],
@@ -135,7 +136,8 @@ it('starts a stage that exists, and prints it as JSON', async () => {
 
 it.each([
   [['start-stage'], 'name a stage that exists, or write a prompt'],
-  [['start-stage', '1', '--title', 'x'], 'has its prompt, title, project and mode'],
+  [['start-stage', '1', '--pipeline', 'x'], 'Leave these options out, or the stage'],
+  [['start-stage', '1', '--title', 'x'], 'has its prompt, title, project, mode, model and pipeline'],
   [
     ['start-stage', '--prompt', 'x', '--project', 'nowhere'],
     'there is no project "nowhere". There are: shop. A path begins with',

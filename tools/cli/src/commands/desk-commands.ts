@@ -39,6 +39,8 @@ const startStage: Command = {
       'MODE',
       'The permission mode of the new stage: default, acceptEdits, plan, dontAsk, auto or bypassPermissions.',
     ),
+    option('model', 'MODEL', 'The model of the new stage, as claude takes it; as the project says otherwise.'),
+    option('pipeline', 'NAME', 'The pipeline of the new stage, by its name in the project or its callboard.yaml.'),
     ...deskFlags,
   ],
   run: async (invocation) => (await import('../terminal/start-stage.ts')).startStage(invocation),

@@ -21,6 +21,8 @@ const options = {
   title: z.string().optional(),
   project: z.string().optional(),
   'permission-mode': PermissionMode.optional(),
+  model: z.string().optional(),
+  pipeline: z.string().optional(),
 };
 type Options = z.infer<z.ZodObject<typeof options>>;
 
@@ -39,11 +41,11 @@ async function stageToStart(
   given: Options,
   { edges, hint }: Pick<DeskWork<Options>, 'edges' | 'hint'>,
 ) {
-  const { stage: text, prompt: words, title, project: wanted, 'permission-mode': mode } = given;
+  const { stage: text, prompt: words, title, project: wanted, 'permission-mode': mode, model, pipeline } = given;
   if (text !== undefined) {
-    if (words !== undefined || title !== undefined || wanted !== undefined || mode !== undefined)
+    if ([words, title, wanted, mode, model, pipeline].some((option) => option !== undefined))
       throw new UsageError(
-        'a stage that exists has its prompt, title, project and mode. Leave these options out, or the stage.',
+        'a stage that exists has its prompt, title, project, mode, model and pipeline. Leave these options out, or the stage.',
       );
     const found = findStage(await desk.command('get_board', {}), text, hint);
     return { ...found, isNew: false };
@@ -59,6 +61,8 @@ async function stageToStart(
     title: title ?? (titleProposal(prompt) || 'Untitled'),
     prompt,
     ...(mode !== undefined && { permissionMode: mode }),
+    ...(model !== undefined && { model }),
+    ...(pipeline !== undefined && { pipeline }),
   });
   return { ...stage, isNew: true };
 }
