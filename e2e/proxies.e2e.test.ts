@@ -171,11 +171,12 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
     expect(page.url()).toBe(`${publicUrl}/`);
     const cookies = (await context.cookies()).filter(({ name }) => name.includes('session'));
     expect(cookies).toMatchObject([{ name: expect.stringMatching(/^__Host-/), secure: true, httpOnly: true }]);
-    const scope = () => page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.scope);
-    await expect.poll(scope).toBe(`${publicUrl}/`);
-    await page.reload(); // by the worker
+    // The worker takes over the page that has registered it, and then loads its pages.
+    const worker = () => page.evaluate(() => navigator.serviceWorker.controller?.scriptURL);
+    await expect.poll(worker).toBe(`${publicUrl}${WORKER_PATH}`);
+    await page.reload();
     await page.getByRole('region', { name: 'Backlog' }).waitFor();
-    expect(await page.evaluate(() => navigator.serviceWorker.controller?.scriptURL)).toBe(`${publicUrl}${WORKER_PATH}`);
+    expect(await worker()).toBe(`${publicUrl}${WORKER_PATH}`);
     const local = `http://127.0.0.1:${ports.callboard}`;
     tries += 1;
     const title = `Search index ${tries}`; // the stage of a first try is still on the board
