@@ -34,7 +34,7 @@ export async function eventOf(
   const request = stored?.decision === null ? stored.request : null;
   const because = (await tables.sessions.find(stageId))?.lastTurn?.message ?? '';
   const told = isSettled
-    ? words.settled(announcement, stage?.title ?? null)
+    ? words.settled(announcement, { stage, decision: stored?.decision ?? null })
     : words.announced(announcement, { stage, request, settings: DEFAULT_ALERTS, because });
   return {
     id: eventId(`${key} ${phase}`),
