@@ -333,7 +333,7 @@ describe('the board in the browser', () => {
       /^web-server\/src\/client\/(features\/board\/api\/graph-worker|worker\/service-worker)\.ts: (self\.)?addEventListener\(/;
     const isOfWorker = (line: string) => WORKERS.test(line);
     expect(found.filter((line) => !isOfWorker(line))).toEqual([]);
-    expect(found.filter(isOfWorker)).toHaveLength(6);
+    expect(found.filter(isOfWorker)).toHaveLength(7);
   });
 
   it.each([
