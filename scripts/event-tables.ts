@@ -81,6 +81,8 @@ const when: Readonly<Record<Exclude<EventType, `${RequestKind}-requested`>, stri
   'mode-changed': 'The permission mode of a session changed',
   'transcript-appended': 'There are new entries: the transcript can be read up to `index`',
   'limits-updated': 'The usage limits of the account were reported anew, or what happens at one was changed',
+  'holds-updated':
+    'A project or everything was put on hold or released, or something was released from such a hold: all such holds, as they are now',
   'later-updated': 'A person set a request aside, or it calls this person again (`later` is null)',
   'person-updated': 'A person changed a setting of their own',
   'login-created': 'A browser has logged in through a link, or a terminal with `callboard login`',

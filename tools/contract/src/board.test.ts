@@ -24,6 +24,7 @@ const empty: BoardView = {
   pending: [],
   unsettled: [],
   limits: NO_LIMITS,
+  holds: [],
   warnings: [],
   paused: null,
   startHolds: [],
@@ -189,7 +190,7 @@ const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
       settlement: fc.constantFrom(null, { how: 'dismissed', by: 'Ada', at: AT }),
     })
     .map((fields): NewEvent => ({ type: 'decision-updated', data: sampleDecision(fields) })),
-  fc.constantFrom('queue-updated', 'transcript-appended').map((type) => sampleEvent(type)),
+  fc.constantFrom('queue-updated', 'transcript-appended', 'holds-updated').map((type) => sampleEvent(type)),
 );
 
 /** What the events say, told once more in the plainest way: records by id, in the order in which they came up. */
@@ -199,8 +200,10 @@ function describe(events: readonly NewEvent[]): BoardParts {
   const pending = new Map<string, BoardParts['pending'][number]>();
   const unsettled = new Map<string, BoardParts['unsettled'][number]>();
   let limits = NO_LIMITS;
+  let holds: BoardParts['holds'] = [];
   for (const { type, data } of events) {
     if (type === 'limits-updated') limits = data;
+    if (type === 'holds-updated') holds = data.holds;
     if (type === 'project-updated') projects.set(data.projectId, data.project);
     if (type === 'project-removed') projects.delete(data.projectId);
     if (type === 'stage-created' || type === 'stage-updated') {
@@ -234,6 +237,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
     stages: [...stages.values()],
     pending: [...pending.values()],
     limits,
+    holds,
     warnings: [],
     paused: null,
     startHolds: [],

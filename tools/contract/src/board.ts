@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CLAUDE_UNCHECKED, ClaudeState } from './claude-state.ts';
 import { column } from './column.ts';
 import { type BoardEvent, type EventData, isRequestEvent } from './events.ts';
+import { Hold } from './holds.ts';
 import { LimitsView, NO_LIMITS } from './limits.ts';
 import { Me, NOBODY } from './people.ts';
 import { Project } from './projects.ts';
@@ -27,6 +28,8 @@ export const BoardView = z.object({
   startHolds: z.array(StartHold).default([]),
   /** The usage limits of the account, and what happens at one. */
   limits: LimitsView.default(NO_LIMITS),
+  /** What people keep on hold, beside single stages. */
+  holds: z.array(Hold).default([]),
   /** Whether this machine can run Claude's commands in a sandbox. */
   sandbox: SandboxSupport.default(SANDBOX_UNTRIED),
   /** What is kept for the person who asked for the board. */
@@ -54,6 +57,7 @@ export interface BoardParts {
   pending: PendingRequest[];
   unsettled: Decision[];
   limits: LimitsView;
+  holds: Hold[];
   warnings: string[];
   paused: string | null;
   startHolds: StartHold[];
@@ -152,6 +156,8 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
       return { ...parts, pending: withHeld(parts.pending, event.data) };
     case 'limits-updated':
       return { ...parts, limits: event.data };
+    case 'holds-updated':
+      return { ...parts, holds: event.data.holds };
     case 'decision-updated':
       return { ...parts, unsettled: withDecision(parts.unsettled, event.data) };
     case 'call-denied':

@@ -6,7 +6,7 @@ export interface ColumnFacts {
   stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'> & Partial<Pick<Stage, 'finishing'>>;
   session: Pick<
     SessionSummary,
-    'state' | 'lastTurn' | 'atGate' | 'stalledSince' | 'alarm' | 'openDenial' | 'terminal' | 'limitWait'
+    'state' | 'lastTurn' | 'atGate' | 'stalledSince' | 'alarm' | 'openDenial' | 'terminal' | 'limitWait' | 'withheld'
   > | null;
   /** The number of the stage's pending requests. */
   pending: number;
@@ -32,6 +32,7 @@ export function column({ stage, session, pending, unsettled, isDone }: ColumnFac
     case 'idle':
     case 'ended':
       if (session.limitWait !== null && session.limitWait.goesOnAt !== null) return 'running'; // it goes on by itself
+      if (session.withheld) return 'running'; // it goes on when a person releases it
       if (session.atGate || session.openDenial !== null) return 'needs-you';
       // Callboard could not finish it by itself.
       if (isRefused(stage, session)) return 'needs-you';

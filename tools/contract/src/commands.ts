@@ -9,6 +9,7 @@ import { type BoardEvent, looksLikeEvent, TextDelta } from './events.ts';
 import { FolderList, FoldersQuery } from './folders.ts';
 import { GitSettingsBody } from './git-settings.ts';
 import { goingBackCommands } from './going-back-commands.ts';
+import { holdCommands } from './hold-commands.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { ImportBody, ImportReply } from './imports.ts';
 import { limitCommands } from './limit-commands.ts';
@@ -161,6 +162,7 @@ export const commands = {
   undo_completion: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
   ...pullRequestCommands,
   ...limitCommands,
+  ...holdCommands,
 
   /** Returns what Claude Code offers: to a stage, to a new stage of a project, or in general. */
   get_capabilities: { time: 'read', input: CapabilitiesQuery, reply: CapabilitiesReply },

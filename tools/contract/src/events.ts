@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AlertSettings } from './alerts.ts';
 import { Draft } from './drafts.ts';
 import { requestEvents } from './generated/request-events.ts';
+import { Hold } from './holds.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { LimitsView } from './limits.ts';
 import { Login } from './logins.ts';
@@ -65,6 +66,8 @@ export const eventData = {
   'person-updated': z.object({ person: z.string(), presentation: Presentation, alerts: AlertSettings.optional() }),
   /** The usage limits of the account were reported anew, or what happens at one was changed. */
   'limits-updated': LimitsView,
+  /** A project, or everything, was put on hold or released, or something was released from such a hold. All holds that there are now. */
+  'holds-updated': z.object({ holds: z.array(Hold) }),
   /** A browser logged in through a link, or a terminal. */
   'login-created': Login,
   /** A login was revoked or logged out: its requests are refused from now on. */
@@ -120,6 +123,7 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('later-updated'),
   eventSchema('person-updated'),
   eventSchema('limits-updated'),
+  eventSchema('holds-updated'),
   eventSchema('login-created'),
   eventSchema('login-ended'),
 ]);

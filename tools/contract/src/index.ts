@@ -20,6 +20,7 @@ export * from './form-fields.ts';
 export * from './frames.ts';
 export * from './git-settings.ts';
 export * from './going-back.ts';
+export * from './holds.ts';
 export * from './hosts.ts';
 export * from './http.ts';
 export * from './ids.ts';

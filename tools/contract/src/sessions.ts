@@ -264,6 +264,8 @@ export const SessionSummary = z.object({
   terminal: SessionTerminal.nullable().default(null),
   /** Set if the last turn failed at a usage limit, until the stage goes on. */
   limitWait: LimitWait.nullable().default(null),
+  /** Work that is due waits because the stage is on hold: a queued message, the next phase, or going on after an interrupt. */
+  withheld: z.boolean().default(false),
   /** Null if the newest launch left nothing out, or there was nothing to agree to. */
   leftOut: LeftOut.nullable().default(null),
   isolation: Isolation.default(ISOLATION_UNKNOWN),

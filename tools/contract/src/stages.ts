@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Gate, Template } from './checks.ts';
 import { StageFork } from './going-back.ts';
+import { HeldBy } from './holds.ts';
 import { ProjectId, StageId } from './ids.ts';
 import { StageMerge } from './merges.ts';
 import { AttachedFile, Attachment } from './messages.ts';
@@ -123,8 +124,10 @@ export const Stage = z.object({
   /** Whether Claude's commands run in the sandbox; null: as the project says. A change applies from the next start. */
   sandbox: z.boolean().nullable().default(null),
   autoStart: z.boolean(),
-  /** A person keeps it in the backlog, whatever its dependencies. */
+  /** A person keeps it on hold: before its first start in the backlog, whatever its dependencies. */
   held: z.boolean(),
+  /** Who put it on hold, and when; null if it is not held itself, and if unknown. */
+  heldBy: HeldBy.nullable().default(null),
   /** Empty for a stage with a single prompt. The first phase follows the stage's own prompt. */
   pipeline: z.array(Phase).default([]),
   /** What Callboard does by itself after the last gate; null: as the project says. */

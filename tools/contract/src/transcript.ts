@@ -51,6 +51,7 @@ export const NoticeCode = z.enum([
   'phase',
   'pull-request',
   'process-ended',
+  'released',
   'reopened',
   'merged',
   'merge-undone',

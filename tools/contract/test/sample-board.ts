@@ -33,6 +33,6 @@ interface SampleBoard {
 export const board = ({ stages, pending = [], unsettled = [] }: SampleBoard) =>
   boardView({
     ...{ seq: 1, projects: [], pending, unsettled, warnings: [], paused: null },
-    ...{ sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED, limits: NO_LIMITS, startHolds: [] },
+    ...{ sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED, limits: NO_LIMITS, holds: [], startHolds: [] },
     stages: stages.map(({ stage, session = null }) => ({ ...stage, session })),
   });

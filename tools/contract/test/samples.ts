@@ -155,6 +155,7 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
     },
     settings: { goesOnAtReset: true, holdStartsAt: 0.9 },
   },
+  'holds-updated': { holds: [{ scope: {}, by: 'Ada', at: AT, except: [{ stageId }] }] },
   'later-updated': { stageId, requestId, person: 'Ada', later: { until: AT } },
   'person-updated': { person: 'Ada', presentation: 'panel', alerts: DEFAULT_ALERTS },
   'worktree-command-updated': {

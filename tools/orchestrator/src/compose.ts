@@ -39,6 +39,7 @@ import { createSandboxWatch } from './doctor/sandbox-watch.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
 import { executeCommand } from './gateway/execute-command.ts';
 import { openGateway } from './gateway/gateway.ts';
+import { startHolds } from './holds/holds.ts';
 import { type Bell, createBell } from './lib/bell.ts';
 import { type Edges, nodeEdges } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
@@ -253,6 +254,9 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   life.onStop('people', people.stop);
   const writes = startWriteWatch({ store, log, retryMs: limits.diskLookMs });
   life.onStop('write watch', writes.stop);
+  const { interrupt, resumeReleased } = sessions;
+  const holds = startHolds({ store, log, interrupt, resumeReleased });
+  life.onStop('holds', holds.stop);
   const receipts = createReceipts({ store });
   const completion = await completeStages(context, { ...parts, receipts });
   const { ofProject: settingsOf, pipelinesFor } = parts.stageSettings;
@@ -262,7 +266,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   const goingBack = await composeGoingBack(context, { ...parts, stages });
   const pullRequests = await composePullRequests(context, { ...parts, messages, completion, receipts });
   return {
-    ...{ projects, logins, approvals, heldAnswers, people, messages, writes, stages },
+    ...{ projects, logins, approvals, heldAnswers, holds, people, messages, writes, stages },
     ...(await tellPeople(context, { store, env })),
     ...{ completion, pullRequests, receipts, checks, sideRuns },
     ...goingBack,

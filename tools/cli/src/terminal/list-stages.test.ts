@@ -18,6 +18,7 @@ const board = (stages: Parameters<typeof boardView>[0]['stages'], pending: Board
       warnings: [],
       startHolds: [],
       limits: NO_LIMITS,
+      holds: [],
       paused: null,
     },
     sandbox: SANDBOX_UNTRIED,

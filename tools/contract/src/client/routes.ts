@@ -21,6 +21,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   update_me: { method: 'PATCH', path: '/api/me' },
   get_limits: { method: 'GET', path: '/api/limits' },
   update_limits: { method: 'PATCH', path: '/api/limits' },
+  get_holds: { method: 'GET', path: '/api/holds' },
+  put_hold: { method: 'PUT', path: '/api/holds' },
   tell_looking: { method: 'PUT', path: '/api/me/looking' },
   get_looking: { method: 'GET', path: '/api/me/looking' },
   get_decisions: { method: 'GET', path: '/api/decisions' },

@@ -2,6 +2,7 @@ import { type CheckRun, isChecking, type PhaseRun, type StageId } from '@callboa
 import { changeSession, noSession } from '../domain/change-session.ts';
 import { setCheck, stopCheck } from '../domain/checks.ts';
 import { endCheck, interruptCheck, runCheckAgain, sendFailureAgain } from '../domain/end-check.ts';
+import { releaseStage } from '../domain/holds.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import { settlePhase } from '../domain/settle-phase.ts';
 import type { Bell } from '../lib/bell.ts';
@@ -175,11 +176,13 @@ function createCheckCommands(
       return store.read.phaseRuns.listOf(stageId);
     },
     runAgain: (stageId, actor) =>
-      store.transact(
-        async (tx) => void (await changeSession(tx, stageId, (change) => runCheckAgain(tx, change, actor))),
-      ),
+      store.transact(async (tx) => {
+        await changeSession(tx, stageId, (change) => runCheckAgain(tx, change, actor));
+        await releaseStage(tx, stageId);
+      }),
     sendAgain: (stageId, actor) =>
       store.transact(async (tx) => {
+        await releaseStage(tx, stageId);
         const { launchId } = await changeSession(tx, stageId, (change) => sendFailureAgain(tx, change, actor));
         const [row] = launchId === null ? await tx.outbox.queueOf(stageId) : [];
         if (row === undefined) tx.afterCommit(() => outboxBell.ring(stageId));

@@ -3,6 +3,7 @@ import { isClaudeAway } from '@callboard/contract';
 import type { LoginWatch } from '../doctor/login-watch.ts';
 import type { Limits } from '../limits/limits.ts';
 import { startWaitClock } from '../limits/wait-clock.ts';
+import { createHoldGate } from '../scheduler/hold-gate.ts';
 import { createLimitGate } from '../scheduler/limit-gate.ts';
 import { createMemoryGate } from '../scheduler/memory-gate.ts';
 import { startScheduler } from '../scheduler/scheduler.ts';
@@ -32,7 +33,7 @@ export async function startAutomation({ config, log, edges, limits, life }: Star
   const scheduler = startScheduler({
     ...{ store, log, maxParallel: config.maxParallel },
     mayStart: () => disk.diskPauseReason() === null && !isClaudeAway(login.state()),
-    gates: [createLimitGate({ store, edges }), createMemoryGate({ store, edges })],
+    gates: [createHoldGate({ store }), createLimitGate({ store, edges }), createMemoryGate({ store, edges })],
     holds: parts.startHolds,
     start: (id) => sessions.start(id, null),
     waits: { isDue: waits.isDue, goOn: parts.usageLimits.goOn },

@@ -110,6 +110,8 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     blocked === null
       ? end
       : ({ outcome: 'failed', message: `A hook kept the message from Claude: ${blocked}` } as const);
+  // A person put the stage on hold: nobody is needed, and it goes on when it is released.
+  const isForHold = outcome === 'interrupted' && record.holdInterrupt === 'asked';
   change.record = {
     ...record,
     turnRunning: await hasUnreadMessages(tx, launchId),
@@ -126,7 +128,8 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     tokensCounted: tokens === null ? record.tokensCounted : countedTokens(tokens),
     turnUsage: null,
     tokens: tokens ?? record.tokens,
-    queueHeld: outcome !== 'succeeded',
+    queueHeld: outcome !== 'succeeded' && !isForHold,
+    holdInterrupt: isForHold ? 'interrupted' : null,
     heldSinceAlarm: false,
     turnToFollow: outcome === 'succeeded',
     blocks: {},
@@ -251,7 +254,10 @@ async function returnToQueue({ tx, change, launchId }: EventContext, row: Outbox
   change.queueChanged = true;
   // If the turn had not begun, it is over: no `result` follows (seen with 2.1.330).
   const turnRunning = change.record.turnBegun || (await hasUnreadMessages(tx, launchId));
-  change.record = { ...change.record, turnRunning, queueHeld: true };
+  // Interrupted for a hold, the message goes when the stage is released.
+  const isForHold = change.record.holdInterrupt === 'asked';
+  const holdInterrupt = turnRunning ? change.record.holdInterrupt : null;
+  change.record = { ...change.record, turnRunning, queueHeld: !isForHold, holdInterrupt };
 }
 
 /** Marks messages as read: the start and the end of a turn name its messages, in case the line about one of them is missing. */

@@ -8,6 +8,7 @@ import { deliverNext, queuedMessage } from './message-delivery.ts';
 import { followPipeline } from './pipeline.ts';
 import { nowOf } from './running-calls.ts';
 import type { SessionChange } from './session-change.ts';
+import { continueReleased, isWithheld } from './withheld.ts';
 
 /** @throws Rejection `no_session` if the stage was never started, `unknown_stage` */
 export async function openChange(tx: Tx, stageId: StageId): Promise<SessionChange> {
@@ -46,8 +47,9 @@ export async function saveChange(tx: Tx, change: SessionChange): Promise<Session
     change.record = { ...change.record, atGate: true };
   }
   const open = await tx.requests.countOpenOf(stageId);
-  if (deriveState(change.record, open) === 'idle') await deliverNext(tx, change);
-  if (deriveState(change.record, open) === 'idle') await followPipeline(tx, change);
+  const withheld = await isWithheld(tx, change, deriveState(change.record, open));
+  change.record = { ...change.record, withheld };
+  if (!withheld) await giveNext(tx, change, open);
   const state = deriveState(change.record, open);
   const queued = await tx.outbox.countQueued(stageId); // reads no attachments; those are read only for `queue-updated`
   change.record = {
@@ -79,6 +81,13 @@ export async function saveChange(tx: Tx, change: SessionChange): Promise<Session
     await tx.emit({ type: 'session-updated', data: summary });
   }
   return change.record;
+}
+
+async function giveNext(tx: Tx, change: SessionChange, openRequests: number): Promise<void> {
+  const isIdle = () => deriveState(change.record, openRequests) === 'idle';
+  if (isIdle() && change.record.holdInterrupt === 'interrupted') await continueReleased(tx, change);
+  if (isIdle()) await deliverNext(tx, change);
+  if (isIdle()) await followPipeline(tx, change);
 }
 
 /** Changes a session in the caller's transaction. @throws as `openChange` */

@@ -50,7 +50,9 @@ export async function endLaunch(
     for (const request of await tx.requests.listOpenOf(stageId)) await closeRequest(tx, change, request, end.reason);
     const lacking = await notInConversation(ending, change.record.turnMessages);
     // A turn that a person ended is not started again.
-    const givenUp = end.kind === 'stopped' ? lacking : await sentBeforeAnInterrupt(tx, launchId, lacking);
+    const isForHold = change.record.holdInterrupt !== null; // it goes on when it is released
+    const ended = isForHold ? [] : await sentBeforeAnInterrupt(tx, launchId, lacking);
+    const givenUp = end.kind === 'stopped' ? lacking : ended;
     for (const row of await tx.outbox.listOf(launchId, ['accepted', 'written'])) await settleRow(ending, row);
     const turnMessages = lacking.filter((row) => !givenUp.includes(row)).map(({ id }) => id);
     const forgotten = end.kind === 'died' ? await notInConversation(ending, change.record.lastTurnMessages) : [];
@@ -168,7 +170,10 @@ function endSession({ tx, change, end }: Ending): void {
   change.record = { ...gone, launchState: 'ended' };
   if (wasActive) {
     change.record.lastTurn = { outcome: 'interrupted', at: tx.now, message: text, code: null };
-    change.record.queueHeld = true;
+    // A process that died before it had followed the interrupt for a hold.
+    const isForHold = end.kind === 'died' && record.holdInterrupt === 'asked';
+    change.record.queueHeld = !isForHold;
+    change.record.holdInterrupt = isForHold ? 'interrupted' : null;
   }
   if (wasActive || end.kind === 'died')
     addNotice(change, tx.now, { level: end.kind === 'died' ? 'warning' : 'info', code: 'process-ended', text });

@@ -4,7 +4,7 @@ import type { ConversationState, GoingBack } from '../store/going-back-records.t
 import type { SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
-import { endLimitWait } from './usage-limits.ts';
+import { endWaits } from './usage-limits.ts';
 
 /** How a session changes when a person goes back to an earlier message (decision 100). */
 
@@ -39,7 +39,7 @@ export async function finish(tx: Tx, change: SessionChange, goingBack: GoingBack
   const { kind, entry, files, conversation, by } = goingBack;
   const { record } = change;
   abandon(change);
-  endLimitWait(change);
+  endWaits(change);
   if (kind === 'undo') {
     const goneBack = record.goneBack.filter(({ id }) => id !== entry.id);
     change.record = { ...change.record, ...conversation, goneBack, undo: null, changesCountedFor: null };

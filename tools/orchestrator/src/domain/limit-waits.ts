@@ -1,10 +1,10 @@
-import { CONTINUE_MESSAGE, type Stage } from '@callboard/contract';
-import { type MessageRow, textMessage } from '../store/records.ts';
+import type { Stage } from '@callboard/contract';
+import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { changeSession, openChange, saveChange } from './change-session.ts';
-import { deliver, makeUrgent } from './message-delivery.ts';
+import { deliver, insertContinue, makeUrgent } from './message-delivery.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
-import { endLimitWait, goesOnByItself, plannedWait } from './usage-limits.ts';
+import { endWaits, goesOnByItself, plannedWait } from './usage-limits.ts';
 
 /** Plans the wait of a stage anew, after a change of what decides whether it goes on by itself. Does nothing for any other stage. */
 export async function replanWait(tx: Tx, stage: Stage): Promise<void> {
@@ -34,7 +34,7 @@ export interface ResumeIn {
  */
 export async function goOnIn(tx: Tx, { resumeWith, repeatIn }: ResumeIn, change: SessionChange, actor: string | null) {
   const { stageId, launchId, turnMessages } = change.record;
-  endLimitWait(change);
+  endWaits(change);
   if (actor === null) {
     const text = 'The usage limit has reset, so Callboard lets this stage go on.';
     addNotice(change, tx.now, { level: 'info', code: 'limit-reset', text });
@@ -43,8 +43,7 @@ export async function goOnIn(tx: Tx, { resumeWith, repeatIn }: ResumeIn, change:
     await saveChange(tx, change);
     return repeatIn(tx, stageId);
   }
-  const row = await insertContinue(tx, stageId, actor);
-  change.queueChanged = true;
+  const row = await insertContinue(tx, change, actor);
   if (launchId === null) {
     await saveChange(tx, change);
     await resumeWith(tx, stageId, row);
@@ -53,17 +52,6 @@ export async function goOnIn(tx: Tx, { resumeWith, repeatIn }: ResumeIn, change:
   if (tx.diskPauseReason() === null) await deliver(tx, change, row);
   else await makeUrgent(tx, change, row);
   await saveChange(tx, change);
-}
-
-async function insertContinue(tx: Tx, stageId: MessageRow['stageId'], actor: string | null): Promise<MessageRow> {
-  const [first] = await tx.outbox.queueOf(stageId);
-  const position = first === undefined ? (await tx.outbox.lastPosition(stageId)) + 1 : first.position - 1;
-  const wireId = tx.newWireId();
-  const row = { id: tx.newId(), stageId, launchId: null, wireId, actor, createdAt: tx.now, position };
-  await tx.outbox.insert({ ...row, body: textMessage(CONTINUE_MESSAGE) });
-  const inserted = (await tx.outbox.queueOf(stageId)).find(({ id }) => id === row.id);
-  if (inserted === undefined) throw new Error(`the message of ${stageId} is not in its queue`);
-  return inserted;
 }
 
 /** Opens a session that waits; null if it does not (any more). @throws as `openChange` */

@@ -1,10 +1,17 @@
-import type { Attachment, AttachmentInfo, LaunchId, QueuedMessage } from '@callboard/contract';
-import type { MessageRow } from '../store/records.ts';
+import {
+  type Attachment,
+  type AttachmentInfo,
+  CONTINUE_MESSAGE,
+  type LaunchId,
+  type QueuedMessage,
+} from '@callboard/contract';
+import { type MessageRow, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { closeDenial } from './denials.ts';
 import { endUndo } from './going-back.ts';
+import { isStageOnHold } from './holds.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
-import { endLimitWait } from './usage-limits.ts';
+import { endWaits } from './usage-limits.ts';
 
 /** Returns a row of the queue as everyone sees it. */
 export const queuedMessage = (row: MessageRow): QueuedMessage => ({
@@ -22,13 +29,28 @@ const attachmentInfo = ({ name, mediaType }: Attachment): AttachmentInfo => ({ n
 
 /**
  * Gives the first row of the queue to the session's launch, whose outbox writes it. A held queue gives only an urgent row.
- * Gives nothing while the disk is nearly full, under alarm, or while the conversation is in a terminal.
+ * Gives nothing while the disk is nearly full or the stage is on hold, under alarm, or while the conversation is in a terminal.
  */
 export async function deliverNext(tx: Tx, change: SessionChange): Promise<void> {
   if (change.record.alarm !== null || change.record.terminal !== null) return;
   const [first] = await tx.outbox.queueOf(change.record.stageId);
   if (first === undefined || (change.record.queueHeld && !first.body.urgent)) return;
-  if (change.record.launchId !== null && tx.diskPauseReason() === null) await deliver(tx, change, first);
+  if (change.record.launchId === null || tx.diskPauseReason() !== null) return;
+  if (!(await isStageOnHold(tx, change.record.stageId))) await deliver(tx, change, first);
+}
+
+/** Puts "Continue" ahead of the queue. @param actor null: Callboard */
+export async function insertContinue(tx: Tx, change: SessionChange, actor: string | null): Promise<MessageRow> {
+  const { stageId } = change.record;
+  const [first] = await tx.outbox.queueOf(stageId);
+  const position = first === undefined ? (await tx.outbox.lastPosition(stageId)) + 1 : first.position - 1;
+  const wireId = tx.newWireId();
+  const row = { id: tx.newId(), stageId, launchId: null, wireId, actor, createdAt: tx.now, position };
+  await tx.outbox.insert({ ...row, body: textMessage(CONTINUE_MESSAGE) });
+  change.queueChanged = true;
+  const inserted = (await tx.outbox.queueOf(stageId)).find(({ id }) => id === row.id);
+  if (inserted === undefined) throw new Error(`the message of ${stageId} is not in its queue`);
+  return inserted;
 }
 
 /** Puts a row first in the queue, to go next even if the queue is held. */
@@ -57,7 +79,7 @@ export async function deliver(tx: Tx, change: SessionChange, row: MessageRow): P
     });
   }
   endUndo(change);
-  endLimitWait(change);
+  endWaits(change);
   const { check } = change.record;
   // Whoever writes to Claude has looked at what failed: it gets all its attempts again.
   const seen = row.actor === null || check === null ? check : { ...check, failures: 0 };

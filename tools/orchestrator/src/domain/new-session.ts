@@ -38,7 +38,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     openDenial: null,
     alarm: null,
     terminal: null,
-    ...{ limitWait: null, refusedBy: null, limitTries: 0 },
+    ...{ limitWait: null, refusedBy: null, limitTries: 0, withheld: false, holdInterrupt: null },
     seenAlarms: [],
     cliVersion: null,
     cliGaps: [],

@@ -10,7 +10,7 @@ import {
   usesName,
 } from '@callboard/contract';
 import { truncate } from '../lib/truncate.ts';
-import { messageBody, textMessage } from '../store/records.ts';
+import { messageBody, type SessionRecord, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { currentCheck, dueCheck } from './checks.ts';
 import { newestEntries } from './commands-of.ts';
@@ -79,6 +79,19 @@ export async function followPipeline(tx: Tx, change: SessionChange): Promise<voi
   if (!isToDo) return;
   if (check === null) await passGate(tx, change, stage);
   else await dueCheck(tx, change, { stage, check, by: null });
+}
+
+/**
+ * Whether a turn is over after which work begins by itself: a check, a review or the next phase. Nothing is queued.
+ */
+export async function isPhaseDue(tx: Tx, record: SessionRecord): Promise<boolean> {
+  if (record.lastTurn?.outcome !== 'succeeded' || !record.turnToFollow || isChecking(record)) return false;
+  const stage = await tx.stages.find(record.stageId);
+  const finished = stage?.pipeline[record.phaseIndex];
+  if (stage == null || finished === undefined) return false;
+  const isToDo = isReview(finished) ? record.review?.state !== 'done' : checkOf(finished.gate) !== null;
+  const next = stage.pipeline[record.phaseIndex + 1];
+  return isToDo || (next !== undefined && finished.gate !== 'human' && record.openDenial === null);
 }
 
 /**

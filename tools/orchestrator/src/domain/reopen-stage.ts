@@ -3,7 +3,7 @@ import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
 import { closeDenial } from './denials.ts';
 import { addNotice } from './session-change.ts';
-import { endLimitWait } from './usage-limits.ts';
+import { endWaits } from './usage-limits.ts';
 
 /** Reopens a stage that is done, in the caller's transaction. Does nothing to any other stage. */
 export async function reopenStage(tx: Tx, stage: Stage, actor: string): Promise<void> {
@@ -13,7 +13,7 @@ export async function reopenStage(tx: Tx, stage: Stage, actor: string): Promise<
   await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage: reopened } });
   if ((await tx.sessions.find(stage.id)) === null) return;
   await changeSession(tx, stage.id, (change) => {
-    endLimitWait(change);
+    endWaits(change);
     closeDenial(change); // whoever completed the stage accepted it
     addNotice(change, tx.now, { level: 'info', code: 'reopened', text: `Reopened by ${actor}.` });
   });

@@ -81,10 +81,11 @@ describe('a session under alarm', () => {
     const resumed: string[] = [];
     const resumeWith = async () => resumed.push(stageId) > 0;
     const parts = { store, log: { error: () => undefined } as never, outboxBell: { ring: () => undefined } as never };
-    await resumeDeferredWork({ ...parts, resumeWith });
+    const repeatIn = async () => undefined;
+    await resumeDeferredWork({ ...parts, resumeWith, repeatIn });
     expect(resumed).toEqual([]);
     await acknowledge(session);
-    await resumeDeferredWork({ ...parts, resumeWith });
+    await resumeDeferredWork({ ...parts, resumeWith, repeatIn });
     expect(resumed).toEqual([stageId]);
   });
 

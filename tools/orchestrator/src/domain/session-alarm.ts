@@ -29,7 +29,7 @@ export async function raiseAlarm({ tx, change, onAlarm }: AlarmContext, { code, 
   addNotice(change, tx.now, { level: 'error', code, text: detail });
   change.record = { ...change.record, seenAlarms: [...(alarm === null ? [] : seenAlarms), code] };
   if (alarm !== null) return;
-  change.record = { ...change.record, alarm: { code, at: tx.now, detail }, limitWait: null };
+  change.record = { ...change.record, alarm: { code, at: tx.now, detail }, limitWait: null, holdInterrupt: null };
   for (const request of await tx.requests.listOpenOf(stageId)) await closeRequest(tx, change, request, CLOSED);
 }
 

@@ -3,7 +3,7 @@ import { Rejection } from '../lib/errors.ts';
 import type { SessionRecord } from '../store/records.ts';
 import { endUndo } from './going-back.ts';
 import { addEntry, addNotice, type SessionChange } from './session-change.ts';
-import { endLimitWait } from './usage-limits.ts';
+import { endWaits } from './usage-limits.ts';
 
 /** Ends what was said elsewhere: it belongs to no turn of Callboard's. */
 export const SAID_ELSEWHERE: NewTranscriptEntry = {
@@ -25,7 +25,7 @@ export interface SaidInTerminal {
 export function leaveToTerminal(change: SessionChange, terminal: SessionTerminal): void {
   change.record = { ...change.record, terminal };
   endUndo(change);
-  endLimitWait(change);
+  endWaits(change);
   const text = `${terminal.by} continues this conversation in a terminal. Callboard starts no process for it until it is taken back.`;
   addNotice(change, terminal.since, { level: 'info', code: 'in-terminal', text });
 }

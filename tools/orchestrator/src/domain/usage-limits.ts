@@ -90,7 +90,9 @@ export function plannedWait(tx: Pick<Tx, 'now' | 'newWireId'>, wait: LimitWait, 
 /** A number from 0 to 1. Ids are the only source of chance that tests replace. */
 const chance = ({ newWireId }: Pick<Tx, 'newWireId'>): number => Number.parseInt(newWireId().slice(0, 8), 16) / 2 ** 32;
 
-/** Ends the wait: the stage goes on, or somebody took it in hand. */
-export function endLimitWait(change: SessionChange): void {
-  if (change.record.limitWait !== null) change.record = { ...change.record, limitWait: null };
+/** Ends the wait for a usage limit, or for the end of a hold: the stage goes on, or somebody took it in hand. */
+export function endWaits(change: SessionChange): void {
+  const { limitWait, holdInterrupt } = change.record;
+  if (limitWait !== null) change.record = { ...change.record, limitWait: null };
+  if (holdInterrupt === 'interrupted') change.record = { ...change.record, holdInterrupt: null };
 }

@@ -1,6 +1,7 @@
 import { type BoardParts, boardCommands } from './commands/board-commands.ts';
 import type { CommandHandlers } from './commands/command-handler.ts';
 import { type GoingBackParts, goingBackCommands } from './commands/going-back-commands.ts';
+import { type HoldParts, holdCommands } from './commands/hold-commands.ts';
 import { type LimitParts, limitCommands } from './commands/limit-commands.ts';
 import { loginCommands } from './commands/login-commands.ts';
 import { type MessageParts, messageCommands } from './commands/message-commands.ts';
@@ -32,6 +33,7 @@ export type HandlerParts = BoardParts &
   MetricsParts &
   GoingBackParts &
   LimitParts &
+  HoldParts &
   RuleParts &
   Parameters<typeof loginCommands>[0];
 
@@ -51,6 +53,7 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...moveInCommands(parts),
   ...goingBackCommands(parts),
   ...limitCommands(parts),
+  ...holdCommands(parts),
   ...ruleCommands(parts),
   ...loginCommands(parts),
   ...metricsCommands(parts),

@@ -1,5 +1,6 @@
 import type { CommandInput, LimitsView, StageId } from '@callboard/contract';
 import { saveChange } from '../domain/change-session.ts';
+import { isStageOnHold, releaseStage } from '../domain/holds.ts';
 import { goOnIn, openWaiting, type ResumeIn, replanWait, setGoesOn } from '../domain/limit-waits.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { requireNotInTerminal } from '../domain/terminal.ts';
@@ -32,7 +33,7 @@ export interface LimitsParts extends ResumeIn {
 /** Whether nothing has happened since the plan that keeps the session from going on by itself. */
 async function mayGoOn(tx: Tx, { stageId, limitWait, alarm, terminal, goingBack }: SessionRecord): Promise<boolean> {
   if (limitWait?.goesOnAt == null || alarm !== null || terminal !== null || goingBack !== null) return false;
-  return (await requireStage(tx, stageId)).completedAt === null;
+  return (await requireStage(tx, stageId)).completedAt === null && !(await isStageOnHold(tx, stageId));
 }
 
 export function createLimits(parts: LimitsParts): Limits {
@@ -41,6 +42,7 @@ export function createLimits(parts: LimitsParts): Limits {
   async function goOn(tx: Tx, stageId: StageId, actor: string | null): Promise<void> {
     const change = await openWaiting(tx, stageId);
     if (change === null || (actor === null && !(await mayGoOn(tx, change.record)))) return;
+    if (actor !== null) await releaseStage(tx, stageId);
     await goOnIn(tx, parts, change, actor);
     tx.afterCommit(() => outboxBell.ring(stageId));
   }

@@ -7,6 +7,7 @@ import type {
   StageId,
 } from '@callboard/contract';
 import { changeSession, noSession, openChange, saveChange } from '../domain/change-session.ts';
+import { releaseStage } from '../domain/holds.ts';
 import { queuedMessage } from '../domain/message-delivery.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { returnToDrafts } from '../domain/review-comments.ts';
@@ -33,7 +34,8 @@ export interface MessageQueue {
    * While Claude works, `append` adds a row; `replace` adds one in the place of all undelivered rows (returns their
    * texts, and keeps them with their files among the drafts); `steer` writes it into the running turn; `now` interrupts
    * the turn and sends it next, and the reply waits a moment for that, so `sent` and `queued` say what has happened.
-   * Under alarm every message is queued; so it is while Claude Code runs in a terminal to which the conversation was left.
+   * Under alarm every message is queued; so it is while Claude Code runs in a terminal to which the conversation was left. While the
+   * stage is on hold it is queued as well, unless it goes into the running turn; `now` releases the stage.
    * @throws Rejection `unknown_stage`, `no_session`, `message_id_reused`; `claude_missing` if a session would have to be
    *   resumed, and then nothing is stored
    */
@@ -42,7 +44,7 @@ export interface MessageQueue {
   requireResumable(stageId: StageId): Promise<void>;
   /** Sends a text that Callboard wrote as `append`, in the caller's transaction. @throws as `send` */
   sendTextIn(tx: Tx, stageId: StageId, text: string, actor: string): Promise<SendMessageReply>;
-  /** Releases a held queue; an ended session is resumed for it. @throws Rejection `no_session`, `session_alarm`, `in_terminal` */
+  /** Releases a held queue, and the stage; an ended session is resumed for it. @throws Rejection `no_session`, `session_alarm`, `in_terminal` */
   release(stageId: StageId, actor: string): Promise<void>;
   /** Steers with a queued row, or sends it now. @throws Rejection `no_session`, `unknown_message`, `already_sent`, `session_alarm`, `in_terminal` */
   sendQueued(stageId: StageId, messageId: MessageId, mode: 'steer' | 'now', actor: string): Promise<SendMessageReply>;
@@ -161,6 +163,7 @@ async function release(
   const change = await openChange(tx, stageId);
   requireNoAlarm(change.record);
   requireNotInTerminal(change.record);
+  await releaseStage(tx, stageId);
   const [first] = await tx.outbox.queueOf(stageId);
   if (change.record.launchId === null) {
     if (first !== undefined) await resumeWith(tx, stageId, first);

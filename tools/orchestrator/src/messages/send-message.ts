@@ -8,6 +8,7 @@ import {
 } from '@callboard/contract';
 import { saveChange } from '../domain/change-session.ts';
 import { stopCheck } from '../domain/checks.ts';
+import { isStageOnHold, releaseStage } from '../domain/holds.ts';
 import { deliver, makeUrgent, queuedMessage } from '../domain/message-delivery.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import type { Bell } from '../lib/bell.ts';
@@ -19,7 +20,7 @@ export interface SendParts {
   store: Store;
   edges: Edges;
   outboxBell: Bell<StageId>;
-  /** Begins a launch in this transaction, to work on the message. False: the disk is nearly full, so the message waits. */
+  /** Begins a launch in this transaction, to work on the message. False: the disk is nearly full or the stage is on hold, so the message waits. */
   resumeWith: (tx: Tx, stageId: StageId, message: MessageRow) => Promise<boolean>;
   /** Interrupts the running turn, so that the first message in the queue goes next. */
   interrupt: (stageId: StageId) => Promise<void>;
@@ -75,6 +76,7 @@ export async function sendRow(
     await saveChange(tx, change);
     return { status: 'queued', messageId: row.wireId };
   }
+  if (mode === 'now') await releaseStage(tx, stageId);
   if (change.record.launchId === null) {
     const isResumed = await parts.resumeWith(tx, stageId, row);
     return { status: isResumed ? 'resumed' : 'queued', messageId: row.wireId };
@@ -107,7 +109,7 @@ async function dispatch(
 ): Promise<void> {
   const { state, queueHeld, queued } = change.record;
   change.queueChanged = true;
-  if (tx.diskPauseReason() !== null) {
+  if (tx.diskPauseReason() !== null || (state === 'idle' && (await isStageOnHold(tx, row.stageId)))) {
     // It waits like any other message, in the place that it would have had.
     if (mode === 'now' || (state === 'idle' && queueHeld)) await makeUrgent(tx, change, row);
     return;

@@ -7,6 +7,7 @@ import {
   type StageReview,
   type StageView,
 } from '@callboard/contract';
+import { isStageOnHold } from '../domain/holds.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
@@ -42,8 +43,11 @@ export async function finishStages(parts: FinishParts): Promise<() => Promise<vo
   /** The store failed while they were looked at or finished. */
   const again = new Set<StageId>();
   let timer: NodeJS.Timeout | undefined;
+  let isAllDue = true;
 
   async function pass(): Promise<void> {
+    if (isAllDue) for (const { stageId } of await store.read.sessions.list()) due.add(stageId);
+    isAllDue = false;
     for (const stageId of due) {
       due.delete(stageId);
       try {
@@ -68,11 +72,16 @@ export async function finishStages(parts: FinishParts): Promise<() => Promise<vo
     due.add(stageId);
     passes.nudge();
   };
+  const lookAtAll = (): void => {
+    isAllDue = true;
+    passes.nudge();
+  };
   const unlisten = store.onEvent(({ type, data }) => {
     if (type === 'session-updated' && !isActive(data.state) && data.lastTurn !== null) look(data.stageId);
     if (type === 'stage-updated' && data.stage.completedAt === null && data.stage.worktree !== null) look(data.stageId);
+    if (type === 'holds-updated') lookAtAll();
   });
-  for (const { stageId } of await store.read.sessions.list()) look(stageId);
+  lookAtAll();
   return () => {
     unlisten();
     clearTimeout(timer);
@@ -130,7 +139,7 @@ function createFinishing(parts: FinishParts) {
     if (stage === undefined) return;
     if (isMergedUnsaid(stage)) return void (await saveMerge(stage, stage.finishing?.turn ?? null, 'done'));
     const turn = turnToFinish(stage);
-    if (turn === null) return;
+    if (turn === null || (await isStageOnHold(store.read, stageId))) return;
     const way = stage.finish ?? (await parts.projectWay(stage.id));
     if (way !== 'none') await finish(stage, way, turn);
   };

@@ -39,7 +39,7 @@ const INTERVAL_MS = 30_000;
 const MEMORY_LOOK_MS = 5_000;
 
 /** Events that can make a stage ready. A session that stops working makes room for one. */
-const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed']);
+const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed', 'holds-updated']);
 
 export function startScheduler(parts: SchedulerParts): Scheduler {
   const { store, log, maxParallel, mayStart, gates, holds, start, waits } = parts;

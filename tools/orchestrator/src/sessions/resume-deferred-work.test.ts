@@ -14,6 +14,7 @@ async function resumedFor({ store }: TestSession): Promise<string[]> {
     log: pino({ level: 'silent' }),
     outboxBell: createBell(),
     resumeWith: async (_tx, _stageId, { body }) => resumed.push(body.text) > 0,
+    repeatIn: async () => undefined,
   });
   return resumed;
 }

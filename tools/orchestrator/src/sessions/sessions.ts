@@ -7,6 +7,7 @@ import { noteCheck } from '../domain/checks.ts';
 import { setCliGaps } from '../domain/cli-gaps.ts';
 import { acknowledgeDenial } from '../domain/denials.ts';
 import type { LaunchEnd } from '../domain/end-launch.ts';
+import { releaseStage } from '../domain/holds.ts';
 import { beginPhase } from '../domain/pipeline.ts';
 import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../domain/session-alarm.ts';
 import { endedForTerminal, requireNotInTerminal } from '../domain/terminal.ts';
@@ -39,14 +40,14 @@ export interface SessionsParts extends SharedExecutorParts, Omit<SpawnParts, 'st
 /** All sessions, and the processes of those that have one. */
 export interface Sessions extends ProcessRequests {
   /**
-   * Starts the stage's process, or resumes its session. Resolves when the process is up, or when the
+   * Starts the stage's process, or resumes its session; for a person, also releases it. Resolves when the process is up, or when the
    * set-up of its worktree begins; a set-up that fails is then shown by the session.
    * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `in_terminal`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `claude_too_old`, `disk_low`, `setup_failed`, `settings_invalid`, `settings_not_agreed`
    */
   start(stageId: StageId, actor: string | null, options?: StartOptions): Promise<void>;
   /**
    * Begins a launch in the caller's transaction, to work on `message`. The process is spawned after the commit; the
-   * session shows the outcome. False: the disk is nearly full, so the message waits for `resumeDeferredWork`.
+   * session shows the outcome. False: the disk is nearly full or the stage is on hold, so the message waits for `resumeDeferredWork`.
    */
   resumeWith(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
   /** As `Launcher.repeatIn`. */
@@ -55,6 +56,8 @@ export interface Sessions extends ProcessRequests {
   beginAgain(launch: LaunchRecord): Promise<void>;
   /** Continues every session when the disk has room or the store can write again. Does not reject if one session fails. */
   resumeDeferredWork(): Promise<void>;
+  /** Continues the sessions of these stages, which were released. Does not reject if one session fails. */
+  resumeReleased(stageIds: ReadonlySet<StageId>): Promise<void>;
   /** Recovers the lost output of running sessions as far as possible, and shows the gap. @param since when the disk was first seen full */
   recoverLostOutput(since: Date): Promise<void>;
   /** Asks a process for its open requests and whether it works, because some of its output may be lost. Never throws. */
@@ -109,6 +112,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   const launcher = createLauncher({ ...parts, storing, attach: registry.attach });
   const lookup = createRunningLookup({ store, registry, launcher });
   const requests = createProcessRequests({ ...parts, findRunning: lookup.find, requireRunning: lookup.require });
+  const deferred = { store, log, outboxBell, resumeWith: launcher.launchIn, repeatIn: launcher.repeatIn };
   const idleParts = { store, edges, outboxBell, launchIn: launcher.launchIn };
 
   async function endIdleSession(stageId: StageId, reason: string): Promise<boolean> {
@@ -123,7 +127,8 @@ export function createSessions(parts: SessionsParts): Sessions {
     resumeWith: launcher.launchIn,
     repeatIn: launcher.repeatIn,
     beginAgain: launcher.beginAgain,
-    resumeDeferredWork: () => resumeDeferredWork({ store, log, outboxBell, resumeWith: launcher.launchIn }),
+    resumeDeferredWork: () => resumeDeferredWork(deferred),
+    resumeReleased: (stageIds) => resumeDeferredWork(deferred, ({ stageId }) => stageIds.has(stageId)),
     advance: (stageId, actor) => store.transact((tx) => advance(tx, parts, launcher, { stageId, actor })),
     async stop(stageId, reason) {
       if (await parts.setUp.stop(stageId, reason)) return launcher.attached(stageId);
@@ -228,6 +233,7 @@ async function advance(
   const change = await openChange(tx, stageId);
   requireNoAlarm(change.record);
   requireNotInTerminal(change.record);
+  await releaseStage(tx, stageId);
   const stage = await requireStage(tx, stageId);
   const finished = stage.pipeline[change.record.phaseIndex];
   const next = stage.pipeline[change.record.phaseIndex + 1];

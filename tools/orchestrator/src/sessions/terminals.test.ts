@@ -77,7 +77,13 @@ it('starts nothing by itself while the conversation is in a terminal', async () 
     if (row !== undefined) await tx.outbox.setBody(row.id, { ...row.body, awaitsRoom: true });
   });
   const resumeWith = async () => given.resumed.push('deferred') > 0;
-  await resumeDeferredWork({ store, log: silent, outboxBell: createBell(), resumeWith });
+  await resumeDeferredWork({
+    store,
+    log: silent,
+    outboxBell: createBell(),
+    resumeWith,
+    repeatIn: async () => undefined,
+  });
   await expect(session.begin()).rejects.toMatchObject({ code: 'in_terminal' });
   await expect(queue.release(stageId, 'Bo')).rejects.toMatchObject({ code: 'in_terminal' });
   const { board, stage } = await viewOf(session);

@@ -2,6 +2,7 @@ import { isChecking, isReview, isUnderWay, type SideRun, type SideRunKind, type 
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
 import { endSideRun, interruptSideRun } from '../domain/end-side-run.ts';
+import { isStageOnHold } from '../domain/holds.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import { type SettleParts, settlePhase } from '../domain/settle-phase.ts';
@@ -87,7 +88,8 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
   async function pass(): Promise<void> {
     for (const { run } of await store.read.sideRuns.listIn(['waiting'])) {
       if (isStopping || begun.size >= maxParallel) return;
-      if (!begun.has(run.id)) begin(run);
+      // What a person asks for is begun even if the stage is on hold.
+      if (!begun.has(run.id) && (run.by !== null || !(await isStageOnHold(store.read, run.stageId)))) begin(run);
     }
   }
 
@@ -99,6 +101,7 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
   const unlisten = store.onEvent(({ type, data }) => {
     if (type === 'side-run-updated' && data.state === 'waiting') passes.nudge();
     if (type === 'side-run-updated' && !isUnderWay(data)) running.get(data.id)?.stop();
+    if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.nudge();
     if (type === 'stage-removed') for (const id of begun) void stopIfGone(id);
   });
   const stopIfGone = async (id: string): Promise<void> => {

@@ -252,6 +252,7 @@ async function save(
       promptIsCommand: false,
       attachments: [],
       held: false,
+      heldBy: null,
       sandbox: null,
       goesOnAtReset: null,
       issue: null,

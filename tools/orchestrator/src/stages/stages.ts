@@ -10,6 +10,7 @@ import {
 } from '@callboard/contract';
 import { planAttachments, storeAttachments } from '../domain/attachments.ts';
 import { requireNotGoingBack } from '../domain/going-back.ts';
+import { holdStage, releaseStage } from '../domain/holds.ts';
 import { replanWait } from '../domain/limit-waits.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
@@ -41,7 +42,7 @@ export interface Stages {
    * Changes fields of a stage.
    * @throws Rejection as `create`; `unknown_stage`; `unknown_file`; `stage_running` for a field or a phase that a started stage keeps
    */
-  update(stageId: StageId, patch: StagePatch): Promise<Stage>;
+  update(stageId: StageId, patch: StagePatch, actor?: string): Promise<Stage>;
   /** Returns a file of the stage's first message. @throws Rejection `unknown_stage`, `unknown_file` */
   attachment(stageId: StageId, fileId: string): Promise<Attachment>;
   /** Moves a done stage back to where it was. @throws Rejection `unknown_stage`, `not_done` */
@@ -62,6 +63,9 @@ interface StagesParts {
   settingsOf: (projectId: ProjectId) => Promise<{ settings: { defaults: StageDefaults } }>;
   pipelinesFor: PipelinesFor;
 }
+
+/** Who holds a stage if no person is named. */
+const CALLBOARD = 'Callboard';
 
 /** What the first start uses and nothing changes afterwards. */
 const KEPT_ONCE_STARTED = [
@@ -90,7 +94,7 @@ export function createStages({ store, worktrees, settingsOf, pipelinesFor }: Sta
       });
     },
 
-    async update(stageId, patch) {
+    async update(stageId, patch, actor = CALLBOARD) {
       const before = await requireStage(store.read, stageId);
       const { projectId } = before;
       if ((await store.read.sessions.find(stageId)) === null)
@@ -98,7 +102,7 @@ export function createStages({ store, worktrees, settingsOf, pipelinesFor }: Sta
       const chosen = await choosePipeline({ pipelinesFor }, patch, before);
       return store.transact(async (tx) => {
         const stage = await requireStage(tx, stageId);
-        const { files, attachments: more, pipeline: _, ...own } = patch;
+        const { files, attachments: more, pipeline: _, held, ...own } = patch;
         const fields = { ...own, ...chosen };
         const changes = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
         if (patch.dependsOn !== undefined) await requireNoCycle(tx, stageId, patch.dependsOn);
@@ -113,7 +117,7 @@ export function createStages({ store, worktrees, settingsOf, pipelinesFor }: Sta
         const attachments = await changeAttachments(tx, stage, { files, more });
         const saved = await save(tx, { ...stage, ...changes, attachments, dependsOn, updatedAt: tx.now });
         if (saved.goesOnAtReset !== stage.goesOnAtReset) await replanWait(tx, saved);
-        return saved;
+        return held === undefined ? saved : setHeld(tx, stageId, held, actor);
       });
     },
 
@@ -143,6 +147,11 @@ export function createStages({ store, worktrees, settingsOf, pipelinesFor }: Sta
         return stage;
       }),
   };
+}
+
+async function setHeld(tx: Tx, stageId: StageId, held: boolean, actor: string): Promise<Stage> {
+  await (held ? holdStage(tx, stageId, actor) : releaseStage(tx, stageId));
+  return requireStage(tx, stageId);
 }
 
 async function save(tx: Tx, stage: Stage): Promise<Stage> {
@@ -200,6 +209,7 @@ const newStage = (wanted: NewStage, id: StageId, now: string, chosen: ChosenPipe
   sandbox: wanted.sandbox ?? null,
   autoStart: wanted.autoStart ?? false,
   held: wanted.held ?? false,
+  heldBy: null,
   pipeline: chosen.pipeline ?? [],
   finish: chosen.finish ?? null,
   goesOnAtReset: wanted.goesOnAtReset ?? null,

@@ -92,6 +92,11 @@ export const SessionRecord = SessionSummary.extend({
   refusedBy: LimitWait.pick({ window: true, resetsAt: true }).nullable().default(null),
   /** How often in a row the stage met a limit that should have reset by then. */
   limitTries: z.int().nonnegative().default(0),
+  /**
+   * Its turn is interrupted because the stage was put on hold. `asked`: stored before the process is asked; `interrupted`: it goes on
+   * when the stage is released.
+   */
+  holdInterrupt: z.enum(['asked', 'interrupted']).nullable().default(null),
   /** A person goes back, or undoes that: stored before anything changes, and removed with the result. */
   goingBack: GoingBack.nullable().default(null),
   /** What the newest going back can be undone with; null: there is none, or a message was sent since. */

@@ -2,6 +2,7 @@ import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callb
 import type { AnnouncementsTable, DeliveriesTable, PushTable, WebhooksTable } from './ports/announcement-tables.ts';
 import type { SpendingTable } from './ports/budget-tables.ts';
 import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-tables.ts';
+import type { HoldsTable } from './ports/holds-table.ts';
 import type { LimitsTable } from './ports/limits-table.ts';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
 import type { NumbersTable } from './ports/numbers-table.ts';
@@ -47,6 +48,7 @@ export interface Tables {
   readonly capabilities: CapabilitiesTable;
   readonly logins: LoginsTable;
   readonly limits: LimitsTable;
+  readonly holds: HoldsTable;
   readonly people: PeopleTable;
   readonly worktreeCommands: WorktreeCommandsTable;
   readonly portRanges: PortRangesTable;

@@ -57,8 +57,8 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
     create_stage: async (input) => card((await stages.create(input)).id),
     get_stage: ({ stageId }) => card(stageId),
     get_attachment: async ({ stageId, fileId }) => ({ file: await stages.attachment(stageId, fileId) }),
-    update_stage: async ({ stageId, patch }) => {
-      await stages.update(stageId, patch);
+    update_stage: async ({ stageId, patch }, { actor }) => {
+      await stages.update(stageId, patch, actor.name);
       return card(stageId);
     },
     get_removal: async ({ stageId }) => ({ removal: await removal.plan(stageId) }),

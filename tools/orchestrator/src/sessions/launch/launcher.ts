@@ -2,6 +2,7 @@ import type { StageId, TurnOutcome } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { changeSession } from '../../domain/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
+import { isStageOnHold, releaseStage } from '../../domain/holds.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { AppError, Rejection } from '../../lib/errors.ts';
 import type { LaunchRecord, MessageRow } from '../../store/records.ts';
@@ -29,7 +30,7 @@ export interface StartOptions {
 export interface Launcher {
   /** As `Sessions.start`. */
   start(stageId: StageId, actor: string | null, options?: StartOptions): Promise<void>;
-  /** Begins a launch in the caller's transaction and spawns it after the commit. False: the disk is nearly full, so the message waits. */
+  /** Begins a launch in the caller's transaction and spawns it after the commit. False: the disk is nearly full or the stage is on hold, so the message waits. */
   launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
   /** As `launchIn`, to repeat the messages that the conversation lacks. @throws as `beginLaunch` */
   repeatIn(tx: Tx, stageId: StageId): Promise<void>;
@@ -50,7 +51,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
   const spawns = createSpawns(parts);
 
   async function launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean> {
-    if (tx.diskPauseReason() !== null) {
+    if (tx.diskPauseReason() !== null || (await isStageOnHold(tx, stageId))) {
       await changeSession(tx, stageId, async (change) => {
         await tx.outbox.setBody(message.id, { ...message.body, awaitsRoom: true });
         change.queueChanged = true;
@@ -73,6 +74,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
     async start(stageId, actor, { withoutFetch = false } = {}) {
       const launched = Promise.withResolvers<void>();
       await store.transact(async (tx) => {
+        if (actor !== null) await releaseStage(tx, stageId);
+        else if (await isStageOnHold(tx, stageId)) return launched.resolve(); // since the scheduler looked
         const begun = await beginLaunch(tx, { edges, dataDir }, { stageId, actor });
         tx.afterCommit(
           () => void spawns.begin({ ...begun, withoutFetch }, launched.resolve).then(launched.resolve, launched.reject),

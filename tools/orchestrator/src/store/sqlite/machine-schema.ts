@@ -16,6 +16,13 @@ interface SpendingColumns {
   tokens: number;
 }
 
+interface HoldsColumns {
+  /** `all`, or `project:` and its id. */
+  scope: string;
+  /** A `Hold`, whole. */
+  document: string;
+}
+
 interface BootColumns {
   /** The machine's boot id when the store was last opened. */
   id: string;
@@ -35,6 +42,7 @@ interface CountersColumns {
 export interface MachineSchema {
   usage_limits: UsageLimitsColumns;
   spending: SpendingColumns;
+  holds: HoldsColumns;
   counters: CountersColumns;
   boot: BootColumns;
   sqlite_sequence: SequenceColumns;

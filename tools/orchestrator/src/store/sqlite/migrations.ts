@@ -270,6 +270,16 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
   },
   // Calls to the outside, and what became of each.
   { id: 30, statements: webhookStatements },
+  {
+    // What people keep on hold, beside single stages.
+    id: 31,
+    statements: [
+      `create table holds (scope text primary key, document text not null)`,
+      // A hold now keeps a started stage as well, which nobody asked for before.
+      `update stages set document = json_set(document, '$.held', json('false'))
+         where json_extract(document, '$.held') and id in (select stage_id from sessions)`,
+    ],
+  },
 ];
 
 /**

@@ -19,6 +19,7 @@ export async function readBoard(all: Tables): Promise<BoardParts> {
     pending: await all.requests.listOpen(),
     unsettled: await all.requests.listUnsettled(),
     limits: await all.limits.view(),
+    holds: await all.holds.list(),
     ...NO_NOTICES,
   };
 }
@@ -38,6 +39,7 @@ export async function readBoardOf(all: Tables, stageId: StageId): Promise<BoardP
     pending: await all.requests.listOpenOf(stageId),
     unsettled: await all.requests.listUnsettledOf(stageId),
     limits: NO_LIMITS,
+    holds: await all.holds.list(),
     ...NO_NOTICES,
   };
 }

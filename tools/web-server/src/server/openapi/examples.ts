@@ -1,6 +1,7 @@
 import { type CommandInput, type CommandReply, SessionSummary, Stage } from '@callboard/contract';
 import type { RoutedCommand } from '@callboard/contract/client';
 import * as the from './example-values.ts';
+import { holdExamples } from './hold-values.ts';
 import { limitExamples } from './limit-values.ts';
 import * as moved from './move-in-values.ts';
 import { queryExamples } from './query-examples.ts';
@@ -28,6 +29,7 @@ export const examples: Examples = {
   },
   update_me: { input: { presentation: 'panel' }, reply: { me: the.me } },
   ...limitExamples,
+  ...holdExamples,
   ...signalExamples,
   ...queryExamples,
   ...webhookExamples,

@@ -11,6 +11,7 @@ import { commentRelays } from './comments.ts';
 import { decisionsRoute } from './decisions.ts';
 import { eventRoutes } from './events.ts';
 import { forkRelays, rewindRelays } from './going-back.ts';
+import { holdRelays } from './holds.ts';
 import { goOnRelays, limitRelays } from './limits.ts';
 import { loginRelays } from './logins.ts';
 import { moveInRelays } from './move-in.ts';
@@ -36,7 +37,7 @@ export interface ApiRoutesOptions {
 }
 
 const relays: Record<string, Relays> = {
-  board: { ...boardRelays, ...limitRelays },
+  board: { ...boardRelays, ...limitRelays, ...holdRelays },
   projects: { ...projectRelays, ...moveInRelays },
   stages: { ...stageRelays, ...forkRelays, ...pullRequestRelays },
   review: commentRelays,

@@ -79,7 +79,7 @@ export const stageRelays = {
     isBodyOptional: true,
     summary: 'Start a stage now',
     description:
-      'With `withoutSetup`, Claude starts in a worktree that is not set up; with `withoutFetch`, a new worktree begins at what the repository has, although the project wants a fetch first. The reply comes when Claude is up, or when the set-up of the worktree begins. Neither the limit of parallel sessions nor `held` applies to a start by a person. A stage that was never started is refused while a stage that it depends on is not done.',
+      'With `withoutSetup`, Claude starts in a worktree that is not set up; with `withoutFetch`, a new worktree begins at what the repository has, although the project wants a fetch first. The reply comes when Claude is up, or when the set-up of the worktree begins. The limit of parallel sessions does not apply to a start by a person, and a stage that is on hold is released by it. A stage that was never started is refused while a stage that it depends on is not done.',
     problems: [
       'unknown_stage',
       'already_running',

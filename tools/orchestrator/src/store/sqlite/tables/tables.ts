@@ -11,6 +11,7 @@ import { commentsTable } from './comments.ts';
 import { draftFilesTable } from './draft-files.ts';
 import { draftsTable } from './drafts.ts';
 import { eventsTable } from './events.ts';
+import { holdsTable } from './holds.ts';
 import { launchesTable } from './launches.ts';
 import { limitsTable } from './limits.ts';
 import { loginsTable } from './logins.ts';
@@ -144,6 +145,11 @@ export class SqliteTables implements Tables {
   get capabilities() {
     this.made.capabilities ??= capabilitiesTable(this.db);
     return this.made.capabilities;
+  }
+
+  get holds() {
+    this.made.holds ??= holdsTable(this.db);
+    return this.made.holds;
   }
 
   get limits() {

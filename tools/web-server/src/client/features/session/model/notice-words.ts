@@ -16,6 +16,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'conversation-lost': 'Conversation lost',
   'denial-acknowledged': null,
   'limit-reset': null,
+  released: null,
   forked: null,
   'going-back-failed': null,
   'going-back-undone': null,

@@ -1,0 +1,138 @@
+import {
+  type CommandInput,
+  coversProject,
+  type Hold,
+  type HoldTarget,
+  isMidTurn,
+  type StageId,
+} from '@callboard/contract';
+import { changeSession } from '../domain/change-session.ts';
+import { holdScope, holdStage, isStageOnHold, releaseScope, releaseStage } from '../domain/holds.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import type { SessionRecord } from '../store/records.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+export interface HoldsParts {
+  store: Store;
+  log: Logger;
+  /** Interrupts a running turn. */
+  interrupt: (stageId: StageId, reason: string) => Promise<void>;
+  /** Continues sessions whose stages were released. */
+  resumeReleased: (stageIds: ReadonlySet<StageId>) => Promise<void>;
+}
+
+/** What people keep on hold. What is released goes on from the store, so a restart in between changes nothing. */
+export interface Holds {
+  /** Returns the holds of projects and of everything; a stage that is held itself has a field for it. */
+  list(): Promise<Hold[]>;
+  /**
+   * Puts stages on hold, or releases them: all of them, or none. Running turns finish, or are asked to end after this was stored.
+   * @throws Rejection `unknown_stage`, `unknown_project`
+   */
+  put(order: CommandInput<'put_hold'>, actor: string): Promise<Hold[]>;
+  /** Resolves when nothing is being interrupted or continued. */
+  drain(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Continues what was released, and interrupts what a person wants interrupted: from now on, and what was left when Callboard ended. */
+export function startHolds({ store, log, interrupt, resumeReleased }: HoldsParts): Holds {
+  /** Whose process is being asked, or has confirmed and not ended its turn yet. */
+  const interrupting = new Map<StageId, Promise<void>>();
+  /** Whether a session may have a turn that is to be interrupted. */
+  let isAnyAsked = true;
+
+  async function interruptOne(stageId: StageId): Promise<void> {
+    try {
+      if (await store.transact((tx) => stillToInterrupt(tx, stageId))) await interrupt(stageId, REASON);
+    } catch (error) {
+      interrupting.delete(stageId);
+      if (!(error instanceof Rejection)) log.error({ err: error, stageId }, 'interrupting a held stage failed');
+      else log.info({ stageId, code: error.code }, 'held stage not interrupted'); // the next change of its session asks again
+    }
+  }
+
+  async function pass(): Promise<void> {
+    const sessions = await store.read.sessions.list();
+    const asked = sessions.filter(({ holdInterrupt }) => holdInterrupt === 'asked');
+    isAnyAsked = asked.length > 0;
+    const ids = new Set(asked.map(({ stageId }) => stageId));
+    for (const stageId of interrupting.keys()) if (!ids.has(stageId)) interrupting.delete(stageId);
+    for (const { stageId, state } of asked) {
+      if (isMidTurn(state) && !interrupting.has(stageId)) interrupting.set(stageId, interruptOne(stageId));
+    }
+    const released = new Set<StageId>();
+    for (const { stageId, withheld } of sessions)
+      if (withheld && !(await isStageOnHold(store.read, stageId))) released.add(stageId);
+    if (released.size > 0) await resumeReleased(released);
+  }
+
+  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'following holds failed'));
+  const unlisten = store.onEvent(({ type, data }) => {
+    if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.nudge();
+    if (type === 'session-updated' && isAnyAsked) passes.nudge();
+  });
+  passes.nudge();
+
+  return {
+    list: () => store.read.holds.list(),
+    async put({ scope, held, interrupt: isInterrupting = false }, actor) {
+      await store.transact(async (tx) => {
+        await (held ? hold(tx, scope, actor) : release(tx, scope));
+        if (held && isInterrupting) await askAll(tx, scope);
+      });
+      isAnyAsked ||= isInterrupting;
+      passes.nudge();
+      return store.read.holds.list();
+    },
+    async drain() {
+      await passes.drain();
+      await Promise.all(interrupting.values());
+    },
+    async stop() {
+      unlisten();
+      await passes.stop();
+    },
+  };
+}
+
+const REASON = 'The stage was put on hold.';
+
+async function hold(tx: Tx, scope: HoldTarget, actor: string): Promise<void> {
+  if (!('stageIds' in scope)) return holdScope(tx, scope, actor);
+  for (const stageId of scope.stageIds) await holdStage(tx, stageId, actor);
+}
+
+async function release(tx: Tx, scope: HoldTarget): Promise<void> {
+  if (!('stageIds' in scope)) return releaseScope(tx, scope);
+  for (const stageId of scope.stageIds) await releaseStage(tx, stageId);
+}
+
+/** Stores which turns are interrupted for the hold, before any process is asked. */
+async function askAll(tx: Tx, scope: HoldTarget): Promise<void> {
+  const stages = (await tx.stages.list()).filter((stage) =>
+    'stageIds' in scope ? scope.stageIds.includes(stage.id) : coversProject(scope, stage.projectId),
+  );
+  const ids = new Set(stages.map(({ id }) => id));
+  const running = (await tx.sessions.list()).filter((record) => ids.has(record.stageId) && canInterrupt(record));
+  for (const { stageId } of running) {
+    await changeSession(tx, stageId, (change) => {
+      change.record = { ...change.record, holdInterrupt: 'asked' };
+    });
+  }
+}
+
+const canInterrupt = ({ turnRunning, holdInterrupt }: SessionRecord): boolean => turnRunning && holdInterrupt === null;
+
+/** Forgets the wish if the stage was released, or its turn has ended. */
+async function stillToInterrupt(tx: Tx, stageId: StageId): Promise<boolean> {
+  const record = await tx.sessions.find(stageId);
+  if (record?.holdInterrupt !== 'asked') return false;
+  if (record.turnRunning && (await isStageOnHold(tx, stageId))) return true;
+  await changeSession(tx, stageId, (change) => {
+    change.record = { ...change.record, holdInterrupt: null };
+  });
+  return false;
+}
