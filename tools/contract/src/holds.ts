@@ -55,6 +55,10 @@ export function holdOver({ id, projectId }: Omit<Holdable, 'held'>, holds: reado
   return holds.find((hold) => coversProject(hold.scope, projectId) && !isExcepted(hold)) ?? null;
 }
 
+/** Returns the hold of everything; null if there is none. */
+export const holdOfAll = (holds: readonly Hold[]): Hold | null =>
+  holds.find(({ scope }) => !('projectId' in scope)) ?? null;
+
 /** Whether the stage itself, its project or everything is on hold. */
 export const isOnHold = (stage: Holdable, holds: readonly Hold[]): boolean =>
   stage.held || holdOver(stage, holds) !== null;

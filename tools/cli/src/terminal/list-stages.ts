@@ -120,6 +120,7 @@ function nowOf(
   if (column === 'backlog') return held ? 'on hold' : `after ${dependsOn.join(', ')}`;
   if (session === null) return autoStart ? 'starts automatically' : '';
   if (session.alarm !== null) return 'security alarm: look at the board';
+  if (session.withheld) return session.queued === 0 ? 'on hold' : `on hold, ${session.queued} queued`;
   if (session.limitWait !== null) return limitWords(session.limitWait);
   if (column === 'review') return session.changes === null ? '' : changesOf(session.changes);
   if (session.now !== null) return actionOf(session.now);

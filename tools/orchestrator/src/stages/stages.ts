@@ -117,7 +117,7 @@ export function createStages({ store, worktrees, settingsOf, pipelinesFor }: Sta
         const attachments = await changeAttachments(tx, stage, { files, more });
         const saved = await save(tx, { ...stage, ...changes, attachments, dependsOn, updatedAt: tx.now });
         if (saved.goesOnAtReset !== stage.goesOnAtReset) await replanWait(tx, saved);
-        return held === undefined ? saved : setHeld(tx, stageId, held, actor);
+        return held === undefined || held === stage.held ? saved : setHeld(tx, stageId, held, actor);
       });
     },
 

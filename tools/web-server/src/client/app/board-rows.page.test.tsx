@@ -69,17 +69,15 @@ it('acts on several picked stages together, and deletes them after one question 
   const { user, server } = openPage('/', board({ stages }));
   await within(await column('Ready')).findByText('Title of STAGE-9');
   server.answer({
-    update_stage: ({ stageId }) => ({ stage: { ...stage(String(stageId)), column: 'ready', session: null } }),
+    put_hold: () => ({ holds: [] }),
     remove_stage: ({ stageId }) => ({ stage: stage(String(stageId)), left: null, kept: null, deleted: [] }),
   });
   await user.keyboard('jxjx');
   const bar = await screen.findByRole('toolbar', { name: 'Selected stages' });
   await within(bar).findByText('2 stages selected');
-  await user.click(within(bar).getByRole('button', { name: 'Keep in backlog' }));
-  const held = () => server.received.map(({ command, input }) => JSON.stringify({ command, input })).toSorted();
-  const hold = (stageId: string) =>
-    JSON.stringify({ command: 'update_stage', input: { stageId, patch: { held: true } } });
-  await expect.poll(held).toEqual([hold('STAGE-7'), hold('STAGE-8')]);
+  await user.click(within(bar).getByRole('button', { name: 'Hold' }));
+  const scope = { stageIds: ['STAGE-7', 'STAGE-8'] };
+  await expect.poll(() => server.received).toMatchObject([{ command: 'put_hold', input: { scope, held: true } }]);
   await expect.poll(() => screen.queryByRole('toolbar')).toBeNull();
 
   await user.keyboard('x');

@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { closeCompleteDialog, useCompleteDialogStage } from '../data/complete-dialog.ts';
 import { closeDeleteDialog, useDeleteDialogStage } from '../data/delete-dialog.ts';
+import { closeHoldsDialog, useHoldsDialog } from '../data/holds.ts';
 import { closeLimitsDialog, useLimitsDialog } from '../data/limits-dialog.ts';
 import { closeMomentDialog, useMomentDialog } from '../data/moment-dialog.ts';
 import { boardQuery } from '../data/queries.ts';
@@ -35,6 +36,7 @@ const DeleteDialog = lazyComponent(() => import('../features/session/components/
 const MomentDialog = lazyComponent(() => import('../features/session/components/moment-dialog.tsx'));
 const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
+const HoldsDialog = lazyComponent(() => import('../features/holds/components/holds-dialog.tsx'));
 const LimitsDialog = lazyComponent(() => import('../features/limits/components/limits-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
 
@@ -92,6 +94,7 @@ function Framed() {
       <Deleting />
       <AtMoment />
       <Limits />
+      <Holding />
     </>
   );
 }
@@ -126,6 +129,18 @@ function Limits() {
   return (
     <ErrorBoundary name="The list of usage limits" close={closeLimitsDialog}>
       {isLoaded && <LimitsDialog opened={isOpen} close={closeLimitsDialog} />}
+    </ErrorBoundary>
+  );
+}
+
+/** Holds and releases; loaded when it is first opened. */
+function Holding() {
+  const isOpen = useHoldsDialog();
+  const [isLoaded, setLoaded] = useState(false);
+  if (isOpen && !isLoaded) setLoaded(true);
+  return (
+    <ErrorBoundary name="What is on hold" close={closeHoldsDialog}>
+      {isLoaded && <HoldsDialog opened={isOpen} close={closeHoldsDialog} />}
     </ErrorBoundary>
   );
 }

@@ -61,6 +61,7 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
       { keys: ['←', '↑', '↓', '→'], does: 'Neighbouring stage' },
       { keys: ['Enter'], does: 'Open the stage' },
       { keys: ['S'], does: 'Start the stage, or all selected ones' },
+      { keys: ['H'], does: 'Hold or release the stage, or all selected ones' },
       { keys: ['X'], does: 'Select the stage, to act on several together' },
       { keys: ['Space'], does: 'Pick up the stage, and drop it' },
       { keys: ['←', '→'], does: 'Move it to another column' },

@@ -1,4 +1,4 @@
-import type { StageId, StageView } from '@callboard/contract';
+import { holdOfAll, isOnHold, type StageId, type StageView } from '@callboard/contract';
 import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import {
   IconArrowBackUp,
@@ -20,6 +20,7 @@ import {
   IconList,
   IconMessages,
   IconMoon,
+  IconPlayerPause,
   IconPlayerPlay,
   IconPlayerSkipForward,
   IconPlayerStop,
@@ -33,6 +34,7 @@ import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { openCompleteDialog } from '../data/complete-dialog.ts';
 import { openDeleteDialog } from '../data/delete-dialog.ts';
+import { openHoldsDialog, usePutHold } from '../data/holds.ts';
 import { openLimitsDialog } from '../data/limits-dialog.ts';
 import { boardQuery, stageOf } from '../data/queries.ts';
 import { useAdvanceStage, useReopenStage, useRunCheck, useStartStage } from '../data/stage-commands.ts';
@@ -69,6 +71,40 @@ interface Look {
 
 const ICON = { size: 16, stroke: 1.75, 'aria-hidden': true } as const;
 
+const entry = (id: string, label: string, act: () => void, look: Look): PaletteEntry => ({
+  id,
+  label,
+  group: 'Pages and actions',
+  words: look.words ?? '',
+  icon: look.icon,
+  hint: null,
+  keys: look.key?.keys ?? null,
+  act,
+  stageId: null,
+});
+
+/** Holds or releases everything, or opens what is on hold. */
+function useHoldEntries(): PaletteEntry[] {
+  const { data: isAllHeld = false } = useQuery({ ...boardQuery, select: (view) => holdOfAll(view.holds) !== null });
+  const { data: hasProject = false } = useQuery({ ...boardQuery, select: (view) => view.projects.length > 0 });
+  const put = usePutHold('Everything');
+  const canCommand = useCanCommand();
+  if (!hasProject) return [];
+  const icon = isAllHeld ? <IconPlayerPlay {...ICON} /> : <IconPlayerPause {...ICON} />;
+  const all = entry(
+    'hold-all',
+    isAllHeld ? 'Release everything' : 'Hold everything',
+    () => put.mutate({ scope: {}, held: !isAllHeld }),
+    { icon, words: 'pause stop resume all' },
+  );
+  // Opened once the palette has closed.
+  const dialog = entry('holds', 'Hold and release...', () => setTimeout(openHoldsDialog), {
+    icon: <IconPlayerPause {...ICON} />,
+    words: 'pause project everything',
+  });
+  return canCommand ? [all, dialog] : [dialog];
+}
+
 /** The pages, and what can be done on every page. */
 export function usePageEntries(): PaletteEntry[] {
   const navigate = useNavigate();
@@ -76,18 +112,8 @@ export function usePageEntries(): PaletteEntry[] {
   const openForm = useOpenForm();
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('dark') === 'dark';
+  const holds = useHoldEntries();
   const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
-  const entry = (id: string, label: string, act: () => void, look: Look): PaletteEntry => ({
-    id,
-    label,
-    group: 'Pages and actions',
-    words: look.words ?? '',
-    icon: look.icon,
-    hint: null,
-    keys: look.key?.keys ?? null,
-    act,
-    stageId: null,
-  });
   const page = (path: string, label: string, look: Look) => entry(path, label, () => void navigate(path), look);
   return [
     entry('new', 'New stage', writeStage, { icon: <IconPlus {...ICON} />, key: FRAME_KEYS.newStage }),
@@ -111,6 +137,7 @@ export function usePageEntries(): PaletteEntry[] {
     }),
     page('/trash', 'Trash', { icon: <IconTrash {...ICON} /> }),
     // Opened once the palette has closed.
+    ...holds,
     ...(hasLimits
       ? [
           entry('limits', 'Usage limits', () => setTimeout(openLimitsDialog), {
@@ -164,6 +191,8 @@ const ACTION_ICONS: Readonly<Record<StageAction, ReactNode>> = {
   open: <IconExternalLink {...ICON} />,
   changes: <IconFileDiff {...ICON} />,
   start: <IconPlayerPlay {...ICON} />,
+  hold: <IconPlayerPause {...ICON} />,
+  release: <IconPlayerPlay {...ICON} />,
   interrupt: <IconPlayerStop {...ICON} />,
   'next-phase': <IconPlayerSkipForward {...ICON} />,
   'run-check': <IconRefresh {...ICON} />,
@@ -199,7 +228,9 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
     select: (view) => (stageId === null ? undefined : stageOf(stageId)(view)),
   });
   const title = stage?.title ?? 'The stage';
+  const { data: holds = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
   const start = useStartStage(title);
+  const hold = usePutHold(title);
   const interrupt = useInterrupt(title);
   const advance = useAdvanceStage(title);
   const check = useRunCheck(title);
@@ -212,6 +243,8 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
     open: () => void navigate(`/stages/${id}`),
     changes: () => void navigate(`/stages/${id}?tab=changes`),
     start: () => start.mutate(id),
+    hold: () => hold.mutate({ scope: { stageIds: [id] }, held: true }),
+    release: () => hold.mutate({ scope: { stageIds: [id] }, held: false }),
     interrupt: () => interrupt.mutate(id),
     'next-phase': () => advance.mutate(id),
     'run-check': () => check.mutate(id),
@@ -222,7 +255,7 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
     'call-again': later.callAgain,
     delete: () => openDeleteDialog(id),
   };
-  return stageActions(stage, later, canCommand).map((action) => ({
+  return stageActions(stage, { ...later, onHold: isOnHold(stage, holds) }, canCommand).map((action) => ({
     id: `${id} ${action}`,
     label: ACTION_WORDS[action],
     group: 'Pages and actions',

@@ -50,7 +50,7 @@ it('remembers the last eight, each once', () => {
 });
 
 describe('the actions of a stage', () => {
-  const quiet = { calls: false, isAside: false };
+  const quiet = { calls: false, isAside: false, onHold: false };
   const actions = (
     changes: Parameters<typeof stage>[1],
     with_: ReturnType<typeof session> | null = null,
@@ -58,22 +58,35 @@ describe('the actions of a stage', () => {
   ) => stageActions({ ...stage('STAGE-1', changes), session: with_, column: 'ready' }, calls, true);
 
   it('are those that it has in its state, and opening comes first', () => {
-    expect(actions({})).toEqual(['open', 'start', 'delete']);
-    expect(actions({}, session('STAGE-1', { state: 'busy' }))).toEqual(['open', 'changes', 'interrupt', 'delete']);
-    expect(actions({}, session('STAGE-1', { state: 'starting' }))).toEqual(['open', 'changes', 'delete']);
-    expect(actions({}, session('STAGE-1', { state: 'idle' }))).toEqual(['open', 'changes', 'complete', 'delete']);
-    expect(actions({}, session('STAGE-1', { state: 'idle', atGate: true }))).toEqual([
-      ...['open', 'changes', 'next-phase', 'complete', 'delete'],
+    expect(actions({})).toEqual(['open', 'start', 'hold', 'delete']);
+    expect(actions({}, session('STAGE-1', { state: 'busy' }))).toEqual([
+      'open',
+      'changes',
+      'interrupt',
+      'hold',
+      'delete',
     ]);
+    expect(actions({}, session('STAGE-1', { state: 'starting' }))).toEqual(['open', 'changes', 'hold', 'delete']);
+    expect(actions({}, session('STAGE-1', { state: 'idle' }))).toEqual([
+      'open',
+      'changes',
+      'complete',
+      'hold',
+      'delete',
+    ]);
+    expect(actions({}, session('STAGE-1', { state: 'idle', atGate: true }))).toEqual([
+      ...['open', 'changes', 'next-phase', 'complete', 'hold', 'delete'],
+    ]);
+    expect(actions({ held: true }, null, { ...quiet, onHold: true })).toEqual(['open', 'start', 'release', 'delete']);
     expect(actions({ completedAt: new Date().toISOString() })).toEqual(['open', 'reopen', 'delete']);
   });
 
   it('set its requests aside, or let those set aside call again', () => {
     const waiting = session('STAGE-1', { state: 'waiting' });
-    const of = (calls: boolean, isAside: boolean) => actions({}, waiting, { calls, isAside }).slice(2);
-    expect(of(true, false)).toEqual(['later', 'interrupt', 'delete']);
-    expect(of(true, true)).toEqual(['later', 'interrupt', 'delete']);
-    expect(of(false, true)).toEqual(['call-again', 'interrupt', 'delete']);
+    const of = (calls: boolean, isAside: boolean) => actions({}, waiting, { ...quiet, calls, isAside }).slice(2);
+    expect(of(true, false)).toEqual(['later', 'interrupt', 'hold', 'delete']);
+    expect(of(true, true)).toEqual(['later', 'interrupt', 'hold', 'delete']);
+    expect(of(false, true)).toEqual(['call-again', 'interrupt', 'hold', 'delete']);
   });
 
   it('only open it while no command can be sent', () => {

@@ -72,6 +72,8 @@ export type StageAction =
   | 'later'
   | 'call-again'
   | 'start'
+  | 'hold'
+  | 'release'
   | 'interrupt'
   | 'next-phase'
   | 'run-check'
@@ -87,11 +89,16 @@ export interface Calls {
 }
 
 /** The actions of a stage as it is now; the first one is what Enter does. */
-export function stageActions(stage: StageView, { calls, isAside }: Calls, canCommand: boolean): StageAction[] {
+export function stageActions(
+  stage: StageView,
+  { calls, isAside, onHold }: Calls & { onHold: boolean },
+  canCommand: boolean,
+): StageAction[] {
   const look: StageAction[] = stage.session === null ? ['open'] : ['open', 'changes'];
   if (!canCommand) return look;
   const later: StageAction[] = calls ? ['later'] : isAside ? ['call-again'] : [];
-  return [...look, ...later, ...commandsOf(stage), 'delete'];
+  const hold: StageAction[] = stage.completedAt !== null ? [] : onHold ? ['release'] : ['hold'];
+  return [...look, ...later, ...commandsOf(stage), ...hold, 'delete'];
 }
 
 function commandsOf({ session, completedAt }: StageView): StageAction[] {
@@ -109,6 +116,8 @@ export const ACTION_WORDS: Readonly<Record<StageAction, string>> = {
   later: 'Later',
   'call-again': 'Call me again',
   start: 'Start',
+  hold: 'Hold',
+  release: 'Release',
   interrupt: 'Interrupt',
   'next-phase': 'Start the next phase',
   'run-check': 'Run the check again',

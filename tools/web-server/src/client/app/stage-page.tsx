@@ -11,6 +11,7 @@ import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
 import { FinishSection } from '../features/session/components/finish-panel.tsx';
+import { HoldBanner } from '../features/session/components/hold-banner.tsx';
 import { LeftoversPanel } from '../features/session/components/leftovers-panel.tsx';
 import { LimitBanner } from '../features/session/components/limit-banner.tsx';
 import { LoginBanner } from '../features/session/components/login-banner.tsx';
@@ -89,6 +90,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
       <TerminalBanner stage={stage} />
       <LoginBanner stage={stage} />
       <LimitBanner stage={stage} />
+      <HoldBanner stage={stage} />
       <SetUpPanel stage={stage} />
       <LeftoversPanel stage={stage} />
       <StageTabs stage={stage} current={tab} />

@@ -51,6 +51,7 @@ export const PHASE_FINISHED = 'Phase finished';
 
 function restWords(stage: StageView): StateWords {
   const { session } = stage;
+  if (session?.withheld) return { words: 'On hold', tone: 'plain' };
   const atLimit = limitWaitWords(stage);
   if (atLimit !== null) return { words: atLimit, tone: stage.column === 'needs-you' ? 'needs' : 'plain' };
   if (isLoggedOutStage(stage)) return { words: 'Claude is not logged in', tone: 'needs' };
@@ -78,7 +79,8 @@ function restWords(stage: StageView): StateWords {
 export function reasonWords(stage: StageView): string | null {
   const { session, completedAt } = stage;
   if (isLoggedOutStage(stage) || beforeStart(stage) !== null || limitWaitWords(stage) !== null) return null;
-  if (session === null || completedAt !== null || session.atGate || session.alarm !== null) return null;
+  if (session === null || completedAt !== null || session.atGate || session.alarm !== null || session.withheld)
+    return null;
   if (session.terminal !== null) return null; // a person has it in hand
   if (isActive(session.state)) return null;
   if (session.lastTurn?.outcome !== 'succeeded') return session.lastTurn?.message ?? null;

@@ -65,6 +65,7 @@ export const board = ({ seq = 1, stages, pending = [], unsettled = [] }: BoardSa
     paused: null,
     startHolds: [],
     limits: NO_LIMITS,
+    holds: [],
     sandbox: SANDBOX_UNTRIED,
     claude: CLAUDE_UNCHECKED,
     stages: stages.map((s) => ({ ...s.stage, session: s.session ?? null })),

@@ -1,7 +1,16 @@
-import type { BoardView, Column, PendingRequest, StageId, StageView } from '@callboard/contract';
+import {
+  type BoardView,
+  type Column,
+  isOnHold,
+  type PendingRequest,
+  type StageId,
+  type StageView,
+} from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useLayoutEffect, useRef } from 'react';
+import { putHold } from '../../../data/holds.ts';
 import { boardQuery } from '../../../data/queries.ts';
+import { showFailure } from '../../../data/use-command.tsx';
 import { currentParams } from '../../../lib/use-url-text.ts';
 import { isTextField, useLetterKeys } from '../../../ui/shortcuts.ts';
 import { useBoardUi } from '../model/board-ui.ts';
@@ -18,7 +27,7 @@ const SEQUENCE_MS = 1_500;
 
 /**
  * The board's keys, from the first one on, wherever the focus is. J, K and the arrow keys move from row to row, X picks the row in
- * hand, S starts it or all picked ones. Its request has keys of its own.
+ * hand, S starts it or all picked ones, H holds or releases them. Its request has keys of its own.
  *
  * @param arm tells that a person moved to the row of a request
  */
@@ -153,12 +162,27 @@ function act(view: BoardView, key: string): boolean {
     ui.togglePick(row);
     return true;
   }
-  if (key !== 's') return false;
+  if (key !== 's' && key !== 'h') return false;
   const wanted = ui.picked.size > 0 ? ui.picked : new Set(row === null ? [] : [row]);
+  if (key === 'h') return hold(view, wanted);
   const startable = view.stages.filter((stage) => wanted.has(stage.id) && canStart(stage));
   for (const stage of startable) void startFromRow(stage);
   if (startable.length > 0) ui.unpick();
   return startable.length > 0;
+}
+
+/** Holds the stages; releases them if all are on hold. */
+function hold({ stages, holds }: BoardView, wanted: ReadonlySet<StageId>): boolean {
+  const some = stages.filter((stage) => wanted.has(stage.id) && stage.completedAt === null);
+  if (some.length === 0) return false;
+  const others = some.filter((stage) => !isOnHold(stage, holds));
+  const [meant, held] = others.length > 0 ? [others, true] : [some, false];
+  putHold({ scope: { stageIds: meant.map(({ id }) => id) }, held }).then(
+    () => useBoardUi.getState().unpick(),
+    (error: unknown) =>
+      showFailure({ title: held ? 'The stages were not put on hold' : 'The stages were not released', error }),
+  );
+  return true;
 }
 
 /** Whether the stage was never started and is not done. */

@@ -1,5 +1,6 @@
 import {
   type BoardView,
+  isOnHold,
   type PendingRequest,
   STAKE_WORDS,
   type StageId,
@@ -15,6 +16,8 @@ import { type CardWords, cardWords, type PhaseWords, phaseWords } from '../model
 export interface CardData {
   stage: StageView;
   words: CardWords;
+  /** The stage itself, its project or everything is on hold. */
+  onHold: boolean;
   phase: PhaseWords | null;
   project: string;
   /** How many of the stage's requests wait for an answer, and how many of its answers have an unknown delivery. */
@@ -80,6 +83,7 @@ function keepEqual(read: (view: BoardView) => CardData | undefined): (view: Boar
 const isSame = (a: CardData, b: CardData): boolean =>
   a.stage === b.stage &&
   a.project === b.project &&
+  a.onHold === b.onHold &&
   a.pending === b.pending &&
   a.unsettled === b.unsettled &&
   a.needsSince === b.needsSince &&
@@ -122,16 +126,18 @@ function readCard(view: BoardView, stageId: StageId): CardData | undefined {
   if (stage === undefined) return undefined;
   const pending = waiting.get(stageId) ?? NONE;
   const unsettled = view.unsettled.filter((decision) => decision.stageId === stageId).length;
+  const onHold = isOnHold(stage, view.holds);
   const words = cardWords({
     stage,
     pending,
     unsettled,
     titleOf: (id) => stages.get(id)?.title,
     isDone: (id) => stages.get(id)?.column === 'done',
+    onHold,
     startHold: view.startHolds.find(({ stageIds }) => stageIds.includes(stageId)),
   });
   const project = projects.get(stage.projectId) ?? stage.projectId;
   const needsSince = stage.column === 'needs-you' ? (pending[0]?.createdAt ?? waitingSince(stage)) : null;
   const counts = { pending: pending.length, unsettled };
-  return { stage, words, phase: phaseWords(stage), project, ...counts, stakes: stakesOf(pending), needsSince };
+  return { stage, words, onHold, phase: phaseWords(stage), project, ...counts, stakes: stakesOf(pending), needsSince };
 }

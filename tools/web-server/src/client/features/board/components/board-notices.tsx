@@ -1,14 +1,16 @@
-import { type BoardView, isClaudeAway, NO_LIMITS, type Project } from '@callboard/contract';
+import { type BoardView, type Hold, isClaudeAway, NO_LIMITS, type Project } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { z } from 'zod';
+import { usePutHold } from '../../../data/holds.ts';
 import { openLimitsDialog } from '../../../data/limits-dialog.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { useTrustDialog, useTrustLater } from '../../../data/trust-query.ts';
 import { readStored, writeStored } from '../../../lib/browser-storage.ts';
 import { withCheck } from '../../../lib/command-parts.ts';
 import { count } from '../../../lib/format.ts';
+import { heldSince } from '../../../lib/hold-words.ts';
 import { limitLine } from '../../../lib/limit-words.ts';
 import { useNow } from '../../../lib/use-now.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
@@ -27,6 +29,7 @@ export function BoardNotices() {
   return (
     <>
       <ClaudeNotice />
+      <HoldNotices />
       <LimitNotice />
       <Warnings />
       <SandboxNotices />
@@ -52,6 +55,37 @@ function ClaudeNotice() {
         </div>
       </FailureNote>
     </div>
+  );
+}
+
+/** Everything, or a project, is on hold: since when, by whom, and its release. */
+function HoldNotices() {
+  const { data: holds = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
+  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
+  return holds.map((hold) => {
+    const { scope, except } = hold;
+    const project = 'projectId' in scope ? projects.find(({ id }) => id === scope.projectId)?.name : 'Everything';
+    return <HoldNotice key={project} what={project ?? 'A project'} hold={hold} released={except.length} />;
+  });
+}
+
+function HoldNotice({ what, hold, released }: { what: string; hold: Hold; released: number }) {
+  const put = usePutHold(what);
+  const canCommand = useCanCommand();
+  const rest = released === 0 ? '' : ` ${released === 1 ? 'One was' : `${released} were`} released since.`;
+  return (
+    <Notice text={`${heldSince(what, hold)}. Nothing starts and no queued message is sent by itself.${rest}`}>
+      <Button
+        variant="default"
+        size="compact-md"
+        aria-label={`Release ${what}`}
+        disabled={!canCommand}
+        loading={put.isPending}
+        onClick={() => put.mutate({ scope: hold.scope, held: false })}
+      >
+        Release
+      </Button>
+    </Notice>
   );
 }
 

@@ -1,8 +1,9 @@
 import type { BoardView, ProjectId } from '@callboard/contract';
 import { Button, Menu } from '@mantine/core';
-import { IconChevronDown, IconFolder, IconFolderPlus, IconPlus } from '@tabler/icons-react';
+import { IconChevronDown, IconFolder, IconFolderPlus, IconPlayerPause, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ComponentType } from 'react';
+import { openHoldsDialog } from '../../../data/holds.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
@@ -159,6 +160,9 @@ function ProjectsMenu() {
           onClick={() => open({ kind: 'add-project', thenNewStage: false })}
         >
           Add project
+        </Menu.Item>
+        <Menu.Item leftSection={<IconPlayerPause size={16} />} onClick={openHoldsDialog}>
+          Hold and release
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>

@@ -1,8 +1,9 @@
-import type { StageId, StagePatch, StageView } from '@callboard/contract';
+import { isMidTurn, isOnHold, type StageId, type StagePatch, type StageView } from '@callboard/contract';
 import { Button, Menu } from '@mantine/core';
 import { IconChevronDown } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { usePutHold } from '../../../data/holds.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { startStage } from '../../../data/stage-commands.ts';
 import { useCommand } from '../../../data/use-command.tsx';
@@ -37,7 +38,6 @@ function Actions({ stages }: { stages: readonly StageView[] }) {
   const off = !useCanCommand();
   const done = () => letGo(stages);
   const startable = stages.filter(canStart);
-  const holdable = startable.filter(({ held }) => !held);
   const start = useCommand({ run: (ids: StageId[]) => forEach(ids, startStage), failed: FAILED, done });
   const change = useCommand({
     run: ({ ids, patch }: { ids: StageId[]; patch: StagePatch }) =>
@@ -56,14 +56,7 @@ function Actions({ stages }: { stages: readonly StageView[] }) {
       >
         Start
       </Button>
-      <Button
-        size="xs"
-        variant="default"
-        disabled={off || holdable.length === 0}
-        onClick={() => change.mutate({ ids: idsOf(holdable), patch: { held: true } })}
-      >
-        Keep in backlog
-      </Button>
+      <HoldPicked stages={stages.filter(({ completedAt }) => completedAt === null)} done={done} />
       <Menu>
         <Menu.Target>
           <Button size="xs" variant="default" disabled={off} rightSection={<IconChevronDown size={14} />}>
@@ -80,6 +73,57 @@ function Actions({ stages }: { stages: readonly StageView[] }) {
       </Menu>
       <PickedGroup disabled={off} choose={(group) => change.mutate({ ids: idsOf(stages), patch: { group } })} />
       <DeletePicked stages={stages} />
+    </>
+  );
+}
+
+/** Holds those that are not on hold, or releases the others. */
+function HoldPicked({ stages, done }: { stages: readonly StageView[]; done: () => void }) {
+  const put = usePutHold('The selected stages', done);
+  const off = !useCanCommand() || put.isPending;
+  const { data: holds = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
+  const onHold = stages.filter((stage) => isOnHold(stage, holds));
+  const others = stages.filter((stage) => !onHold.includes(stage));
+  const running = stages.filter(({ session }) => session !== null && isMidTurn(session.state));
+  const order = (some: readonly StageView[], held: boolean, interrupt = false) =>
+    put.mutate({ scope: { stageIds: idsOf(some) }, held, ...(interrupt && { interrupt }) });
+  return (
+    <>
+      {(others.length > 0 || onHold.length === 0) && (
+        <Button
+          size="xs"
+          variant="default"
+          title="Hold (H)"
+          disabled={off || others.length === 0}
+          loading={put.isPending && put.variables.held && !put.variables.interrupt}
+          onClick={() => order(others, true)}
+        >
+          Hold
+        </Button>
+      )}
+      {running.length > 0 && (
+        <Button
+          size="xs"
+          variant="default"
+          disabled={off}
+          loading={put.isPending && put.variables.interrupt === true}
+          onClick={() => order(stages, true, true)}
+        >
+          Hold and interrupt
+        </Button>
+      )}
+      {onHold.length > 0 && (
+        <Button
+          size="xs"
+          variant="default"
+          title={others.length > 0 ? undefined : 'Release (H)'}
+          disabled={off}
+          loading={put.isPending && !put.variables.held}
+          onClick={() => order(onHold, false)}
+        >
+          Release
+        </Button>
+      )}
     </>
   );
 }

@@ -1,12 +1,24 @@
-import type { SessionSummary, StageView } from '@callboard/contract';
-import { IconBan, IconInfoCircle, IconMessages } from '@tabler/icons-react';
+import { isMidTurn, type SessionSummary, type StageView } from '@callboard/contract';
+import { IconBan, IconInfoCircle, IconMessages, IconPlayerPause } from '@tabler/icons-react';
 import { useTrustDialog } from '../../../data/trust-query.ts';
 import { gapSentences, gapsWords } from '../../../lib/cli-gap-words.ts';
 import { cost, count } from '../../../lib/format.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { IsolationMark } from '../../../ui/isolation-mark.tsx';
+import type { CardData } from '../api/use-card.ts';
 import type { PhaseWords } from '../model/card-words.ts';
 import css from './row.module.css';
+
+/** A started stage is on hold, and its line does not say so. */
+export function OnHoldMark({ card: { stage, onHold, words } }: { card: CardData }) {
+  if (!onHold || stage.session === null || stage.completedAt !== null || words.text.startsWith('On hold')) return null;
+  const label = isMidTurn(stage.session.state) ? 'On hold when this turn has ended' : 'On hold';
+  return (
+    <span className={css.mark} role="img" aria-label={label} title={label}>
+      <IconPlayerPause size={13} aria-hidden />
+    </span>
+  );
+}
 
 /** The number of the stage's open requests. */
 export function OpenRequests({ count: open }: { count: number }) {

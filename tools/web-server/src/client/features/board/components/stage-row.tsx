@@ -15,7 +15,7 @@ import { CardMenu } from './card-menu.tsx';
 import css from './row.module.css';
 import { AdvanceButton, RunCheckButton, SeenButton, StartButton } from './row-actions.tsx';
 import { RowLine } from './row-line.tsx';
-import { Figures, LeftOut, OpenRequests, PhaseDots, Queued, SessionMarks } from './row-marks.tsx';
+import { Figures, LeftOut, OnHoldMark, OpenRequests, PhaseDots, Queued, SessionMarks } from './row-marks.tsx';
 
 /** What the app puts into a row. */
 export interface RowSlots {
@@ -102,13 +102,15 @@ export const StageRow = memo(function StageRow({ stageId, RequestSlot, isOff, dr
   );
 });
 
-function TopMarks({ card: { stage, phase, pending, needsSince } }: { card: CardData }) {
+function TopMarks({ card }: { card: CardData }) {
+  const { stage, phase, pending, needsSince } = card;
   const { session } = stage;
   return (
     <>
       <PriorityMark priority={stage.priority} />
       {phase !== null && <PhaseDots phase={phase} />}
       {(pending > 1 || (pending === 1 && stage.column !== 'needs-you')) && <OpenRequests count={pending} />}
+      <OnHoldMark card={card} />
       {session !== null && <Queued session={session} />}
       <span className={css.time} data-needs={needsSince !== null}>
         {needsSince !== null && <span className="visually-hidden">waits for you since </span>}

@@ -1,5 +1,6 @@
 import type { PendingRequest, RequestKind, StageView, StartHold } from '@callboard/contract';
 import { checkResult } from '../../../lib/check-words.ts';
+import { count } from '../../../lib/format.ts';
 import { comingTime, isAhead } from '../../../lib/limit-words.ts';
 import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
@@ -18,6 +19,8 @@ export interface CardFacts {
   isDone: (stageId: string) => boolean;
   /** What keeps it from starting automatically; undefined if nothing does. */
   startHold?: Pick<StartHold, 'reason' | 'until'> | undefined;
+  /** The stage itself, its project or everything is on hold. */
+  onHold?: boolean;
 }
 
 /** The line below a title. */
@@ -37,7 +40,10 @@ export function cardWords(facts: CardFacts): CardWords {
     case 'backlog':
       return { text: backlogWords(facts), tone: 'plain' };
     case 'ready':
-      return { text: stage.autoStart ? heldWords('Starts', facts.startHold) : '', tone: 'plain' };
+      return {
+        text: stage.autoStart ? (facts.onHold ? ON_HOLD : heldWords('Starts', facts.startHold)) : '',
+        tone: 'plain',
+      };
     case 'running':
       return { ...runningWords(facts), tone: 'plain' };
     case 'needs-you':
@@ -85,7 +91,7 @@ function questionWords({ input }: PendingRequest): string {
 }
 
 function backlogWords({ stage, titleOf, isDone }: CardFacts): string {
-  if (stage.held) return 'On hold';
+  if (stage.held) return ON_HOLD;
   const open = stage.dependsOn.filter((id) => !isDone(id));
   const [first] = open;
   if (first === undefined) return 'Not ready yet';
@@ -93,6 +99,14 @@ function backlogWords({ stage, titleOf, isDone }: CardFacts): string {
   const more = open.length > 1 ? ` and ${open.length - 1} more` : '';
   return title === undefined ? `waits for ${first}, which does not exist${more}` : `waits for ${title}${more}`;
 }
+
+const ON_HOLD = 'On hold';
+
+/** That a started stage is on hold, and how many messages wait. */
+const onHoldWords = ({ session }: StageView): string => {
+  const queued = session?.queued ?? 0;
+  return queued === 0 ? ON_HOLD : `${ON_HOLD}: ${count(queued, 'message waits', 'messages wait')}`;
+};
 
 /** Matches a last action on a file: verb and path. */
 const FILE_ACTION = /^(?:Read|Edit|MultiEdit|Write|NotebookEdit) (\S.*)$/;
@@ -120,6 +134,8 @@ function atLimitWords({ stage: { session }, startHold }: CardFacts): string | nu
 function runningWords(facts: CardFacts): Pick<CardWords, 'text'> {
   const { stage } = facts;
   const { session } = stage;
+  if (facts.onHold && (session?.withheld || session?.limitWait != null || session?.review?.state === 'waiting'))
+    return { text: onHoldWords(stage) };
   const atLimit = atLimitWords(facts);
   if (atLimit !== null) return { text: atLimit };
   const inTerminal = inTerminalWords(stage);

@@ -22,6 +22,7 @@ interface ComposerProps {
   isDone: boolean;
   isAlarmed: boolean;
   isInTerminal: boolean;
+  isOnHold: boolean;
   /** Whether a check of the finished phase is due or runs. */
   isChecking: boolean;
   /** The switches of the session. */
@@ -29,7 +30,16 @@ interface ComposerProps {
 }
 
 /** The message box. The text stays in it until the server has it. */
-export function Composer({ stageId, state, isDone, isAlarmed, isInTerminal, isChecking, chips }: ComposerProps) {
+export function Composer({
+  stageId,
+  state,
+  isDone,
+  isAlarmed,
+  isInTerminal,
+  isOnHold,
+  isChecking,
+  chips,
+}: ComposerProps) {
   const { text, setText, forget } = useMessageDraft(stageId);
   const [wantsCommand, setWantsCommand] = useState(false);
   const files = useFiles(stageId);
@@ -88,7 +98,7 @@ export function Composer({ stageId, state, isDone, isAlarmed, isInTerminal, isCh
       <div className={css.foot}>
         {mayBeCommand(text) && <CommandSwitch isOn={wantsCommand} set={setWantsCommand} />}
         <div className={css.hint} id={hintId}>
-          {composerWords(state, { isDone, isAlarmed, isInTerminal, isChecking })}
+          {composerWords(state, { isDone, isAlarmed, isInTerminal, isOnHold, isChecking })}
         </div>
         {chips}
       </div>

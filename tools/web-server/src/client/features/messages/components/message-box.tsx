@@ -1,4 +1,4 @@
-import { isChecking as hasCheck, isActive, type StageId } from '@callboard/contract';
+import { isChecking as hasCheck, isActive, isOnHold, type StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
@@ -25,6 +25,13 @@ export function MessageBox({ stageId, chips }: { stageId: StageId; chips?: React
     ...boardQuery,
     select: (view) => (stageOf(stageId)(view)?.session?.terminal ?? null) !== null,
   });
+  const { data: isStageOnHold = false } = useQuery({
+    ...boardQuery,
+    select: (view) => {
+      const stage = stageOf(stageId)(view);
+      return stage !== undefined && stage.completedAt === null && isOnHold(stage, view.holds);
+    },
+  });
   const { data: isChecking = false } = useQuery({
     ...boardQuery,
     select: (view) => {
@@ -36,8 +43,10 @@ export function MessageBox({ stageId, chips }: { stageId: StageId; chips?: React
   return (
     <section className={css.box} aria-label="Write to Claude">
       {state !== null && <ReplacedMessages stageId={stageId} isWorking={isWorking} />}
-      {state !== null && <MessageQueue {...{ stageId, isWorking, isChecking, isInTerminal }} />}
-      <Composer {...{ stageId, state, isDone, isAlarmed, isInTerminal, isChecking, chips }} />
+      {state !== null && (
+        <MessageQueue {...{ stageId, isWorking, isChecking, isInTerminal, isOnHold: isStageOnHold }} />
+      )}
+      <Composer {...{ stageId, state, isDone, isAlarmed, isInTerminal, isOnHold: isStageOnHold, isChecking, chips }} />
     </section>
   );
 }

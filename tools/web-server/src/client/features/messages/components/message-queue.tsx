@@ -18,10 +18,11 @@ interface MessageQueueProps {
   isChecking: boolean;
   /** Whether the conversation was left to a terminal. */
   isInTerminal: boolean;
+  isOnHold: boolean;
 }
 
 /** The queued messages, in the order they will be sent. */
-export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal }: MessageQueueProps) {
+export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal, isOnHold }: MessageQueueProps) {
   const { data } = useQuery(queueQuery(stageId));
   const list = useNewestInSight(data?.queue.length ?? null);
   if (data === undefined || data.queue.length === 0) return null;
@@ -30,7 +31,8 @@ export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal }: M
       <p className={css.howMany}>
         {count(data.queue.length, 'message')} queued
         {isInTerminal && ': the next goes when the stage is taken back from the terminal'}
-        {!isInTerminal && isWorking && !data.held && `: ${nextGoes(isChecking)}`}
+        {!isInTerminal && !isOnHold && isWorking && !data.held && `: ${nextGoes(isChecking)}`}
+        {!isInTerminal && isOnHold && !data.held && ': sent when the stage is released'}
       </p>
       {data.held && !isInTerminal && <Held stageId={stageId} />}
       <Paused />
@@ -42,6 +44,7 @@ export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal }: M
             place={place}
             isLast={place === data.queue.length - 1}
             isWorking={isWorking}
+            isOnHold={isOnHold}
           />
         ))}
       </ol>

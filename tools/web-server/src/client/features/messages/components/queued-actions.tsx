@@ -10,6 +10,8 @@ interface QueuedActionsProps {
   isLast: boolean;
   /** Whether a turn is running, into which a message can be steered. */
   isWorking: boolean;
+  /** Whether it waits for the release of the stage. */
+  isOnHold: boolean;
   isSending: boolean;
   move: (by: -1 | 1) => void;
   edit: () => void;
@@ -89,10 +91,13 @@ export function QueuedActions(props: QueuedActionsProps) {
   );
 }
 
-function SendItems({ isWorking, send }: QueuedActionsProps) {
+function SendItems({ isWorking, isOnHold, send }: QueuedActionsProps) {
   return (
     <>
-      <Menu.Item onClick={() => send('now')}>Send now{isWorking && ', interrupting Claude'}</Menu.Item>
+      <Menu.Item onClick={() => send('now')}>
+        Send now{isWorking && ', interrupting Claude'}
+        {isOnHold && ', releasing the stage'}
+      </Menu.Item>
       {isWorking && <Menu.Item onClick={() => send('steer')}>Steer: into the running turn</Menu.Item>}
     </>
   );

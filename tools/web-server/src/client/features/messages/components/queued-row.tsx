@@ -15,10 +15,12 @@ interface QueuedRowProps {
   isLast: boolean;
   /** Whether a turn is running, into which a message can be steered. */
   isWorking: boolean;
+  /** Whether it waits for the release of the stage. */
+  isOnHold: boolean;
 }
 
 /** A queued message with its actions. */
-export function QueuedRow({ message, place, isLast, isWorking }: QueuedRowProps) {
+export function QueuedRow({ message, place, isLast, isWorking, isOnHold }: QueuedRowProps) {
   const { stageId, messageId } = message;
   const [editing, setEditing] = useState(false);
   const remove = useRemoveQueued(stageId);
@@ -37,6 +39,7 @@ export function QueuedRow({ message, place, isLast, isWorking }: QueuedRowProps)
         isFirst={place === 0}
         isLast={isLast}
         isWorking={isWorking}
+        isOnHold={isOnHold}
         isSending={send.isPending}
         move={(by) => move.mutate({ messageId, patch: { place: place + by } })}
         edit={() => setEditing(true)}

@@ -1,6 +1,7 @@
-import type { MessageMode, SessionState } from '@callboard/contract';
+import { isActive, type MessageMode, type SessionState } from '@callboard/contract';
 
 const KEYS = 'Enter sends, Shift Enter makes a new line, / lists commands, @ files.';
+const STRONG_KEYS = 'Ctrl Enter steers this turn, Ctrl Shift Enter interrupts, releases and sends now.';
 const WORKING_KEYS = 'Enter queues, Ctrl Enter steers this turn, Ctrl Shift Enter interrupts and sends now.';
 
 const CHECKING =
@@ -14,15 +15,21 @@ interface Given {
   isAlarmed?: boolean;
   /** The conversation was left to a terminal. */
   isInTerminal?: boolean;
+  /** The stage is on hold. */
+  isOnHold?: boolean;
 }
 
 /** What happens to a message sent now, and by which keys. */
 export function composerWords(state: SessionState | null, given: Given = {}): string {
-  const { isDone = false, isAlarmed = false, isChecking = false, isInTerminal = false } = given;
+  const { isDone = false, isAlarmed = false, isChecking = false, isInTerminal = false, isOnHold = false } = given;
   if (isAlarmed) return `The session is under alarm; a message is queued until you acknowledge it. ${KEYS}`;
   if (isInTerminal)
     return `The conversation is in a terminal; a message takes it back once Claude Code has ended there. ${KEYS}`;
   if (isDone && state !== null) return `This stage is done; a message reopens it. ${KEYS}`;
+  if (isOnHold && state !== null)
+    return isActive(state)
+      ? `The stage is on hold: a queued message waits for its release. ${STRONG_KEYS}`
+      : `The stage is on hold; a message waits until you release it. ${KEYS}`;
   if (isChecking) return CHECKING;
   switch (state) {
     case null:

@@ -37,7 +37,7 @@ export function StageHead({ stage, pending, unsettled, look, CheckSlot }: StageH
   const { session } = stage;
   const phase = phaseWords(stage);
   const reason = reasonWords(stage);
-  const hasOwnPanel = beforeStart(stage) !== null || session?.limitWait != null; // that says what can be done
+  const hasOwnPanel = beforeStart(stage) !== null || session?.limitWait != null || session?.withheld; // that says what can be done
   const continuing = hasOwnPanel ? null : continueAction(stage);
   const continueHint = useId();
   return (

@@ -1,0 +1,118 @@
+import { type Hold, type HoldScope, holdOfAll, holdOver, type Project } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { usePutHold } from '../../../data/holds.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { count, exactTime } from '../../../lib/format.ts';
+import { sinceTime } from '../../../lib/hold-words.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import css from './holds-dialog.module.css';
+
+/** Everything and each project: whether it is on hold, and how to change that. */
+export default function HoldsDialog({ opened, close }: { opened: boolean; close: () => void }) {
+  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
+  const { data: holds = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
+  const all = holdOfAll(holds);
+  return (
+    <Dialog opened={opened} close={close} title="Hold and release" size={560} closeOnClickOutside>
+      <div className={css.holds}>
+        <p className={css.hint}>
+          What is on hold does nothing by itself: nothing starts, no queued message is sent, no next phase begins. Your
+          own Start and Send now release their stage. What is released goes on once where it was.
+        </p>
+        <ul className={css.list} aria-label="What can be held">
+          <Row name="Everything" scope={{}} hold={all} />
+          {projects.map((project) => (
+            <Row
+              key={project.id}
+              name={project.name}
+              scope={{ projectId: project.id }}
+              hold={holdOver({ id: '', projectId: project.id }, holds)}
+            />
+          ))}
+        </ul>
+        <HeldStages projects={projects} />
+      </div>
+    </Dialog>
+  );
+}
+
+interface RowProps {
+  name: string;
+  scope: HoldScope;
+  /** What keeps it: a hold of its own, or that of everything. */
+  hold: Hold | null;
+}
+
+function Row({ name, scope, hold }: RowProps) {
+  const put = usePutHold(name);
+  const off = !useCanCommand() || put.isPending;
+  const order = (held: boolean, interrupt: boolean) => put.mutate({ scope, held, ...(interrupt && { interrupt }) });
+  const isPending = (held: boolean, interrupt: boolean) =>
+    put.isPending && put.variables.held === held && (put.variables.interrupt ?? false) === interrupt;
+  return (
+    <li>
+      <span>
+        <strong>{name}</strong>
+        <span className={css.hint} title={hold === null ? undefined : exactTime(hold.at)}>
+          {hold === null ? 'Not on hold' : rowWords(scope, hold)}
+        </span>
+      </span>
+      <span className={css.actions}>
+        {hold === null ? (
+          <>
+            <Button
+              variant="default"
+              aria-label={`Hold ${name}`}
+              disabled={off}
+              loading={isPending(true, false)}
+              onClick={() => order(true, false)}
+            >
+              Hold
+            </Button>
+            <Button
+              variant="default"
+              aria-label={`Hold ${name} and interrupt`}
+              title="Interrupts running turns; they go on when released"
+              disabled={off}
+              loading={isPending(true, true)}
+              onClick={() => order(true, true)}
+            >
+              Hold and interrupt
+            </Button>
+          </>
+        ) : (
+          <Button
+            aria-label={`Release ${name}`}
+            disabled={off}
+            loading={isPending(false, false)}
+            onClick={() => order(false, false)}
+          >
+            Release
+          </Button>
+        )}
+      </span>
+    </li>
+  );
+}
+
+function rowWords(scope: HoldScope, { by, at, except, scope: of }: Hold): string {
+  const since = `On hold since ${sinceTime(at)}, by ${by}`;
+  if ('projectId' in scope && !('projectId' in of)) return `${since}, with everything`;
+  return except.length === 0 ? since : `${since}; ${except.length} released since`;
+}
+
+/** Stages that are held by name stay so when a project or everything is released. */
+function HeldStages({ projects }: { projects: readonly Project[] }) {
+  const { data: held = 0 } = useQuery({
+    ...boardQuery,
+    select: (view) => view.stages.filter((stage) => stage.held && stage.completedAt === null).length,
+  });
+  if (held === 0 || projects.length === 0) return null;
+  return (
+    <p className={css.hint}>
+      {count(held, 'stage is', 'stages are')} on hold by name. Release {held === 1 ? 'it' : 'them'} on the board.
+    </p>
+  );
+}

@@ -1,0 +1,31 @@
+import { type Hold, holdOver, type StageView } from '@callboard/contract';
+import { clockTime, count } from './format.ts';
+
+const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
+
+/** The time of day; with the day if that was not today. */
+export function sinceTime(iso: string, now = new Date()): string {
+  const at = new Date(iso);
+  return at.toDateString() === now.toDateString() ? clockTime(iso) : `${DAY.format(at)}, ${clockTime(iso)}`;
+}
+
+/** What is on hold, and since when by whom: "Everything is on hold since 14:02, by Ada". */
+export const heldSince = (what: string, { by, at }: Pick<Hold, 'by' | 'at'>): string =>
+  `${what} is on hold since ${sinceTime(at)}, by ${by}`;
+
+/** What keeps a stage on hold, in one line; null if nothing does. @param project the name of its project */
+export function stageHoldWords(stage: StageView, holds: readonly Hold[], project: string): string | null {
+  if (stage.completedAt !== null) return null;
+  if (stage.held) return stage.heldBy === null ? 'This stage is on hold' : heldSince('This stage', stage.heldBy);
+  const hold = holdOver(stage, holds);
+  return hold === null ? null : heldSince('projectId' in hold.scope ? project : 'Everything', hold);
+}
+
+/** What waits for the release of a stage, as a sentence; null if nothing does. */
+export function withheldWords({ session }: StageView): string | null {
+  if (session === null || !session.withheld) return null;
+  const { queued, lastTurn } = session;
+  if (lastTurn?.outcome === 'interrupted') return 'Its turn was interrupted. Released, Claude continues where it was.';
+  if (queued > 0) return `${count(queued, 'message waits', 'messages wait')}. Released, the first one is sent.`;
+  return 'Its turn has ended. Released, the stage goes on with its next phase.';
+}
