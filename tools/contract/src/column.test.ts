@@ -16,6 +16,8 @@ interface Facts {
   alarm?: boolean;
   denied?: boolean;
   inTerminal?: boolean;
+  /** Something waits for the release of the stage. */
+  withheld?: boolean;
   /** It waits for a usage limit: by itself, or for a person. */
   atLimit?: 'by-itself' | 'kept';
 }
@@ -36,6 +38,7 @@ function factsOf({
   alarm = false,
   denied = false,
   inTerminal = false,
+  withheld = false,
   atLimit,
 }: Facts): ColumnFacts {
   const turn = lastTurn === undefined ? null : { outcome: lastTurn, at: AT, message: null };
@@ -45,7 +48,7 @@ function factsOf({
       state === undefined
         ? null
         : sampleSession({
-            ...{ state, lastTurn: turn, atGate: atGate ?? false },
+            ...{ state, lastTurn: turn, atGate: atGate ?? false, withheld },
             ...{ alarm: alarm ? ALARM : null, openDenial: denied ? DENIED : null },
             limitWait:
               atLimit === undefined
@@ -93,6 +96,12 @@ const table: [string, Facts, Column][] = [
   ['a session that starts', { state: 'starting' }, 'running'],
   ['a session that works', { state: 'busy' }, 'running'],
   ['a session that works after a failed turn', { state: 'busy', lastTurn: 'failed' }, 'running'],
+  [
+    'a started stage on hold that has more to do',
+    { state: 'idle', lastTurn: 'interrupted', withheld: true },
+    'running',
+  ],
+  ['a started stage on hold that has a request', { state: 'ended', withheld: true, pending: 1 }, 'needs-you'],
   ['a started stage that is held or blocked', { state: 'busy', held: true, dependsOn: ['STAGE-2'] }, 'running'],
   ['a session with an open request', { state: 'waiting', pending: 1 }, 'needs-you'],
   ['an open request of which the session does not know yet', { state: 'busy', pending: 2 }, 'needs-you'],
