@@ -23,6 +23,13 @@ interface HoldsColumns {
   document: string;
 }
 
+export const holdStatements = [
+  `create table holds (scope text primary key, document text not null)`,
+  // A hold now keeps a started stage as well, which nobody asked for before.
+  `update stages set document = json_set(document, '$.held', json('false'))
+     where json_extract(document, '$.held') and id in (select stage_id from sessions)`,
+];
+
 interface BootColumns {
   /** The machine's boot id when the store was last opened. */
   id: string;

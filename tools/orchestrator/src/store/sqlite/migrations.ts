@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { OperationalError } from '../../lib/errors.ts';
 import { webhookStatements } from './announcement-schema.ts';
+import { holdStatements } from './machine-schema.ts';
 import type { Schema } from './schema.ts';
 import { spendingStatements } from './spending-statements.ts';
 
@@ -270,16 +271,8 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
   },
   // Calls to the outside, and what became of each.
   { id: 30, statements: webhookStatements },
-  {
-    // What people keep on hold, beside single stages.
-    id: 31,
-    statements: [
-      `create table holds (scope text primary key, document text not null)`,
-      // A hold now keeps a started stage as well, which nobody asked for before.
-      `update stages set document = json_set(document, '$.held', json('false'))
-         where json_extract(document, '$.held') and id in (select stage_id from sessions)`,
-    ],
-  },
+  // What people keep on hold, beside single stages.
+  { id: 31, statements: holdStatements },
 ];
 
 /**

@@ -25,7 +25,7 @@ it('finds a stage by a few letters, shows its actions, and starts it', async () 
   const { user, server } = await openPalette();
   server.answer({ start_stage: () => ({ stage: { ...login, column: 'running', session: null } }) });
   await user.type(await field(), 'lgnform{Enter}');
-  expect(options()).toEqual(['Open', 'Start', 'Delete...']);
+  expect(options()).toEqual(['Open', 'Start', 'Hold', 'Delete...']);
   await user.type(await field(), 'start{Enter}');
   const sent = () => server.received.filter(({ command }) => command !== 'search');
   await expect.poll(sent).toMatchObject([{ command: 'start_stage', input: { stageId: 'STAGE-1' } }]);
@@ -37,7 +37,7 @@ it('does nothing to a stage on one Enter, and goes back on Backspace', async () 
     board({ stages: [{ stage: login, session: session('STAGE-1', { state: 'idle' }) }] }),
   );
   await user.type(await field(), 'login{Enter}');
-  expect(options()).toEqual(['Open', 'Open changes', 'Complete...', 'Delete...']);
+  expect(options()).toEqual(['Open', 'Open changes', 'Complete...', 'Hold', 'Delete...']);
   await user.keyboard('{Backspace}');
   expect(options()).toContain('InboxG I');
   expect(server.received.filter(({ command }) => command !== 'search')).toEqual([]);
