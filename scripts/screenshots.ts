@@ -15,6 +15,7 @@ import { limitPictures } from './limit-pictures.ts';
 import { movingInPictures } from './moving-in-pictures.ts';
 import { pullRequestPictures } from './pull-request-pictures.ts';
 import { reviewPictures } from './review-pictures.ts';
+import { rulePictures } from './rule-pictures.ts';
 import { workspacePictures } from './workspace-pictures.ts';
 
 const [target, ...wanted] = process.argv.slice(2);
@@ -139,7 +140,7 @@ const PICTURES: Record<string, Look> = {
   ...Object.fromEntries(
     Object.entries({
       ...{ ...finishingPictures, ...pullRequestPictures, ...workspacePictures },
-      ...{ ...movingInPictures, ...checkPictures, ...goingBackPictures, ...limitPictures },
+      ...{ ...movingInPictures, ...checkPictures, ...goingBackPictures, ...limitPictures, ...rulePictures },
     }).map(([name, look]): [string, Look] => [
       name,
       (page, { review }) => look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),

@@ -21,13 +21,15 @@ it('allows a rule permanently, passes it to the next start, and removes it', asy
   await page.getByRole('region', { name: 'Review' }).getByText('Search index').waitFor();
 
   await page.goto(`${origin}/inbox`);
-  await page.getByRole('button', exact('Rules')).click();
-  const rules = page.getByRole('dialog', exact('Rules'));
+  await page.getByRole('link', exact('Rules')).click();
+  const rules = page.getByRole('region', exact('Always allowed'));
   await rules.getByText('Bash(npm pkg *)').waitFor();
-  await rules.getByText('all stages of the project').waitFor();
-  await rules.getByRole('button', { name: 'Remove Bash(npm pkg *)' }).click();
+  await rules.getByText(/all stages of the project/).waitFor();
+  await rules.getByText(/^Used 1 time/).click();
+  await rules.getByRole('list', exact('Last uses')).getByRole('link', exact('Search index')).waitFor();
+  await rules.getByRole('button', { name: /^Remove Bash\(npm pkg \*\)/ }).click();
   await rules.getByText(/^No rules yet/).waitFor();
-  await rules.getByRole('button', { name: 'Close' }).click();
+  await page.goto(`${origin}/inbox`);
 
   await begin('Footer', [bash('npm pkg get license'), done]);
   await page.getByRole('form', wants('Footer')).waitFor();

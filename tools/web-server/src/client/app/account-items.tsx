@@ -1,5 +1,13 @@
 import { Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
-import { IconBellCog, IconDevices, IconHourglass, IconKeyboard, IconLogout, IconTrash } from '@tabler/icons-react';
+import {
+  IconBellCog,
+  IconDevices,
+  IconHourglass,
+  IconKeyboard,
+  IconLogout,
+  IconShieldCheck,
+  IconTrash,
+} from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { openLimitsDialog } from '../data/limits-dialog.ts';
@@ -36,6 +44,9 @@ export default function AccountItems() {
           Usage limits
         </Menu.Item>
       )}
+      <Menu.Item leftSection={<IconShieldCheck size={16} />} component={Link} to="/rules">
+        Rules
+      </Menu.Item>
       <Menu.Item leftSection={<IconTrash size={16} />} component={Link} to="/trash">
         Trash
       </Menu.Item>

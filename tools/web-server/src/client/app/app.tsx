@@ -13,6 +13,7 @@ import {
   InboxPage,
   NotFoundPage,
   NotificationsPage,
+  RulesPage,
   SearchPage,
   SessionsPage,
   StagePage,
@@ -35,6 +36,7 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
                   <Route path="decisions" element={<DecisionsPage />} />
                   <Route path="sessions" element={<SessionsPage />} />
                   <Route path="search" element={<SearchPage />} />
+                  <Route path="rules" element={<RulesPage />} />
                   <Route path="notifications" element={<NotificationsPage />} />
                   <Route path="trash" element={<TrashPage />} />
                   <Route path="stages/:stageId" element={<StagePage />} />

@@ -50,6 +50,7 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
       { keys: ['L'], does: 'Look at the next picked request' },
       { keys: ['Esc'], does: 'Clear the picks' },
       { keys: ['A'], does: 'Continue a stopped stage' },
+      { keys: ['T'], does: 'Allow what Claude Code denied, and try again' },
       { keys: ['Enter'], does: 'Open the stage' },
     ],
   },

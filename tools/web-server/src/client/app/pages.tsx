@@ -19,6 +19,7 @@ const DecisionLog = lazyComponent(() => import('../features/decisions/components
 const SessionsTable = lazyComponent(() => import('../features/board/components/sessions-table.tsx'));
 const InboxPageContent = lazyComponent(() => import('./inbox-page.tsx'));
 const Search = lazyComponent(() => import('../features/search/components/search-page.tsx'));
+const AllRules = lazyComponent(() => import('../features/interaction/components/rules-page.tsx'));
 const Notifications = lazyComponent(() => import('./notifications-page.tsx'));
 const Trash = lazyComponent(() => import('../features/trash/components/trash-page.tsx'));
 const loadStagePage = () => import('./stage-page.tsx');
@@ -55,6 +56,7 @@ export const InboxPage = InboxPageContent;
 export const DecisionsPage = DecisionLog;
 export const SessionsPage = SessionsTable;
 export const SearchPage = Search;
+export const RulesPage = AllRules;
 export const NotificationsPage = Notifications;
 export const TrashPage = Trash;
 export const StagePage = StagePageContent;

@@ -26,6 +26,7 @@ import {
   IconPlayerStop,
   IconPlus,
   IconRefresh,
+  IconShieldCheck,
   IconSun,
   IconTrash,
 } from '@tabler/icons-react';
@@ -131,6 +132,10 @@ export function usePageEntries(): PaletteEntry[] {
     page('/inbox', 'Inbox', { icon: <IconInbox {...ICON} />, key: FRAME_KEYS.inbox }),
     page('/sessions', 'Sessions', { icon: <IconList {...ICON} />, key: FRAME_KEYS.sessions }),
     page('/decisions', 'Decisions', { icon: <IconHistory {...ICON} />, key: FRAME_KEYS.decisions }),
+    page('/rules', 'Rules', {
+      icon: <IconShieldCheck {...ICON} />,
+      words: 'permissions always allow revoke grant settings',
+    }),
     page('/notifications', 'Notifications', {
       icon: <IconBellCog {...ICON} />,
       words: 'alerts sound quiet hours push settings',

@@ -1,4 +1,4 @@
-import { ProjectId, type Rehearsal, type RuleOffer, StageId } from '@callboard/contract';
+import { ProjectId, type Rehearsal, type RuleOffer, StageId, type UsedRule } from '@callboard/contract';
 import { sampleDecision, sampleProject } from '@callboard/contract/samples';
 import { act, screen, waitFor, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
@@ -33,10 +33,10 @@ const rule = {
 };
 let opened = 0;
 
-function open(path: string, given: { offer: RuleOffer | null; summary?: Record<string, unknown> }) {
+function open(path: string, given: { offer: RuleOffer | null }) {
   const asked = request('STAGE-1', `rule-${++opened}`, { input: { command: 'npm test' } }); // decided ones stay away from this tab
-  const own = { stage: stage('STAGE-1', { title: 'Login form' }), session: session('STAGE-1', given.summary) };
-  const seen = board({ stages: [own], pending: given.summary === undefined ? [asked] : [] });
+  const own = { stage: stage('STAGE-1', { title: 'Login form' }), session: session('STAGE-1') };
+  const seen = board({ stages: [own], pending: [asked] });
   const page = openPage(path, { ...seen, projects: [sampleProject({ id: projectId })] });
   onTestFinished(() => act(() => useRulesDialog.getState().close()));
   page.server.answer({
@@ -131,28 +131,59 @@ it('puts an offer away', async () => {
   expect(sent('add_rule')).toEqual([]);
 });
 
-const denial = { source: 'mode', detail: 'dontAsk', asked: 'Bash npm test', at: AT, requestId: 'denied:t1' };
-const lastTurn = { outcome: 'succeeded', message: null, at: AT, code: null };
+const api = ProjectId.parse('api');
+const host = {
+  ...({ ...rule, ruleId: 'rule-2', projectId: api, kind: 'host', rule: 'registry.example' } as const),
+  ...{ by: 'Bo', uses: null, lastUsedAt: null, usedFor: [], lastUses: [] },
+};
+const unused = {
+  ...({ ...rule, ruleId: 'rule-3', scope: 'stage', stageId, rule: 'Bash(make)' } as const),
+  ...{ by: 'Bo', expiresAt: '2027-01-01T12:00:00.000Z', uses: 0, lastUsedAt: null, usedFor: [], lastUses: [] },
+};
 
-it('allows what Claude Code denied and has it tried again, or says why that cannot be', async () => {
-  const { user, server, sent } = open('/stages/STAGE-1', {
-    offer: null,
-    summary: { state: 'idle', openDenial: denial, lastTurn },
-  });
-  const place = { stageId: 'STAGE-1', requestId: 'denied:t1' };
+it('lists the rules of all projects on one page, with filters in the address, their uses, and the button that removes each', async () => {
+  const own = { stage: stage('STAGE-1', { title: 'Login form' }), session: session('STAGE-1') };
+  const projects = [sampleProject({ id: projectId, name: 'Shop' }), sampleProject({ id: api, name: 'Gateway' })];
+  const { user, server } = openPage('/', { ...board({ stages: [own] }), projects });
+  let rules: UsedRule[] = [rule, host, unused];
+  const ended = { ...host, ruleId: 'rule-0', rule: 'old.example', endedAt: AT, endedBy: 'Bo' };
   server.answer({
-    get_denial_retry: () => ({ retry: { rules: ['Bash(npm test)'], whyNot: null } }),
-    retry_denial: () => new Promise(() => undefined),
+    list_rules: () => ({ rules, ended: [ended] }),
+    get_trust: () => ({ trust: { needed: false, hash: 'h', items: [] } }),
   });
-  await user.click(await screen.findByRole('button', { name: 'Allow and try again' }));
-  await waitFor(() => expect(sent('retry_denial')).toEqual([place]));
-});
+  await user.keyboard('{Control>}k{/Control}');
+  await user.keyboard('rules');
+  await user.click(await screen.findByRole('option', { name: /Rules/ }));
+  const page = within(await screen.findByRole('main'));
+  await page.findByText('3 rules');
+  const texts = () => page.getAllByRole('listitem').flatMap((row) => row.querySelector('code')?.textContent ?? []);
+  expect(texts()).toEqual(expect.arrayContaining(['Bash(npm run *)', 'registry.example', 'Bash(make)']));
+  page.getByText(/a folder or a host still holds in them until their process ends/);
+  page.getByText(/^Claude Code does not tell when it is used/);
+  page.getByText(/^It may still hold in sessions that ran then/);
+  page.getByText('Not used yet');
+  page.getByText('Ended: 1');
 
-it('says why a denied call cannot be allowed', async () => {
-  const { server } = open('/stages/STAGE-1', { offer: null, summary: { state: 'idle', openDenial: denial, lastTurn } });
+  const last = within(page.getByRole('list', { name: 'Last uses' }));
+  expect(last.getByRole('link', { name: 'Login form' }).getAttribute('href')).toBe('/stages/STAGE-1?entry=12');
+
+  await user.type(page.getByRole('textbox', { name: 'Text in the rule' }), 'npm run build');
+  await page.findByText('1 rule');
+  expect(location.search).toBe('?text=npm+run+build');
+  await user.clear(page.getByRole('textbox', { name: 'Text in the rule' }));
+  await user.selectOptions(page.getByRole('combobox', { name: 'Project' }), 'Gateway');
+  await page.findByText('1 rule');
+  expect(location.search).toBe('?project=api');
+  page.getByRole('heading', { name: 'From the repository’s settings' });
+
   server.answer({
-    get_denial_retry: () => ({ retry: { rules: [], whyNot: 'A deny rule wins over every allowance.' } }),
+    remove_rule: () => {
+      rules = [rule, unused];
+      return { rule: host };
+    },
   });
-  await screen.findByText('A deny rule wins over every allowance.');
-  expect(screen.queryByRole('button', { name: 'Allow and try again' })).toBeNull();
+  await user.click(page.getByRole('button', { name: 'Remove registry.example of Gateway' }));
+  await page.findByText('No rule matches these filters.');
+  const removed = server.received.filter(({ command }) => command === 'remove_rule');
+  expect(removed.map(({ input }) => input)).toEqual([{ ruleId: 'rule-2' }]);
 });

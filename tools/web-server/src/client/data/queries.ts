@@ -70,12 +70,18 @@ export function useCapabilities(filter: CapabilitiesFilter): Capabilities | null
   return data?.capabilities ?? null;
 }
 
-/** A project's permission rules with their use, and those that have ended. */
-export const rulesQuery = (projectId: ProjectId) =>
+const RULES_KEY = 'rules';
+
+/** The permission rules of a project, or of all (null), with their use, and those that have ended. No event tells of a use. */
+export const rulesQuery = (projectId: ProjectId | null) =>
   queryOptions({
-    queryKey: ['rules', projectId],
-    queryFn: ({ signal }) => client.command('list_rules', { projectId }, { signal }),
+    queryKey: [RULES_KEY, projectId],
+    refetchOnMount: 'always',
+    queryFn: ({ signal }) => client.command('list_rules', projectId === null ? {} : { projectId }, { signal }),
   });
+
+/** Reloads the rules on screen. */
+export const refreshRules = (cache: QueryClient): void => void cache.invalidateQueries({ queryKey: [RULES_KEY] });
 
 const DECISIONS_KEY = 'decisions';
 const DECISIONS_PAGE = 100;

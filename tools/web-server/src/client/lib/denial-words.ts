@@ -1,4 +1,4 @@
-import type { Denial } from '@callboard/contract';
+import { type Denial, visibleText } from '@callboard/contract';
 
 /** What denied a call, in a few words: "the rule Bash(npm run *)", "dontAsk mode". */
 export function denierWords({ source, detail }: Denial): string {
@@ -21,3 +21,7 @@ export const deniedWords = (denial: Denial): string =>
   denial.source === 'unknown'
     ? 'Denied by Claude Code, which does not say why in this release'
     : `Denied by Claude Code: ${denierWords(denial)}`;
+
+/** What allowing a denied call does, for its button. */
+export const retryDoes = (rules: readonly string[]): string =>
+  `Allows ${visibleText(rules.join(', '), 'command')} in this stage for an hour, and tells Claude to make the call again.`;

@@ -1,4 +1,4 @@
-import { type AlarmCode, hasFailed, type StageView } from '@callboard/contract';
+import { type AlarmCode, hasFailed, type RequestId, type StageId, type StageView } from '@callboard/contract';
 import { BEFORE_START_WORDS, beforeStart } from './before-start.ts';
 import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
@@ -66,6 +66,17 @@ export function stoppedWords(stage: StageView): StageWords {
   if (session?.lastTurn?.outcome === 'failed') return { text: `the last turn failed${because}`, tone: 'fail' };
   if (session?.lastTurn?.outcome === 'interrupted') return { text: `interrupted${because}`, tone: 'needs' };
   return { text: 'stopped before it finished', tone: 'needs' };
+}
+
+/** A longer text is not read at a glance. */
+const LONGEST_AT_A_GLANCE = 60;
+
+/** The denied call that a stage stands for, if its row shows it in whole; null for any other stage. */
+export function denialAtAGlance(stage: StageView): { stageId: StageId; requestId: RequestId } | null {
+  const denial = stage.session?.openDenial ?? null;
+  if (denial === null || denial.requestId === null || !canAcknowledgeDenial(stage)) return null;
+  const isWhole = denial.asked.length <= LONGEST_AT_A_GLANCE && stage.session?.lastTurn?.outcome === 'succeeded';
+  return isWhole ? { stageId: stage.id, requestId: denial.requestId } : null;
 }
 
 /** Whether the stage only needs a person to acknowledge what Claude Code denied. */

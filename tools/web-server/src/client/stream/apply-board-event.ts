@@ -7,6 +7,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
+import { refreshDenialRetries } from '../data/denial-retry.ts';
 import { addNewLogin, removeLogin } from '../data/login-queries.ts';
 import {
   boardQuery,
@@ -14,7 +15,7 @@ import {
   endingKey,
   queueQuery,
   refreshDecisionLog,
-  rulesQuery,
+  refreshRules,
   transcriptQuery,
 } from '../data/queries.ts';
 import { recentEventsOf } from '../data/recent-events.ts';
@@ -82,6 +83,7 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
       const { queryKey } = transcriptQuery(decision.stageId);
       cache.setQueryData(queryKey, (old) => old && withDecisions(old, [decision]));
       refreshDecisionLog(cache);
+      if (decision.denial !== null) refreshDenialRetries(cache, decision.stageId);
       break;
     }
     case 'call-denied': // its transcript entry arrives like any other
@@ -103,7 +105,7 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
       void cache.invalidateQueries({ queryKey: viewedQuery(event.data.stageId).queryKey });
       break;
     case 'rules-updated':
-      void cache.invalidateQueries({ queryKey: rulesQuery(event.data.projectId).queryKey });
+      refreshRules(cache);
       break;
     case 'login-created':
       addNewLogin(cache, event.data);

@@ -2,7 +2,7 @@ import type { PendingRequest, RequestKind, StageView, StartHold } from '@callboa
 import { checkResult } from '../../../lib/check-words.ts';
 import { count } from '../../../lib/format.ts';
 import { comingTime, isAhead } from '../../../lib/limit-words.ts';
-import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
+import { denialAtAGlance, phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
 import { inTerminalWords } from '../../../lib/terminal-words.ts';
 import { askLine } from '../../interaction/words/request-words.ts';
@@ -69,7 +69,7 @@ function needsYouWords(stage: StageView, pending: readonly PendingRequest[], uns
     return isWhole ? { ...words, isWhole } : words;
   }
   if (unsettled > 0) return { text: 'an answer may not have reached Claude', tone: 'needs' };
-  return stoppedWords(stage);
+  return denialAtAGlance(stage) === null ? stoppedWords(stage) : { ...stoppedWords(stage), isWhole: true };
 }
 
 /** What a request asks: of a tool call the command, path or address itself. */

@@ -1,15 +1,15 @@
-import type { PermissionRule, ProjectId } from '@callboard/contract';
+import type { PermissionRule } from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
-import { rulesQuery } from '../../../data/queries.ts';
+import { refreshRules } from '../../../data/queries.ts';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 
 /** Removes a kept rule. */
-export function useRemoveRule(projectId: ProjectId) {
+export function useRemoveRule() {
   const cache = useQueryClient();
   return useCommand({
     run: ({ ruleId }: PermissionRule) => client.command('remove_rule', { ruleId }),
     failed: ({ rule }) => `${rule} still holds`,
-    done: () => cache.invalidateQueries({ queryKey: rulesQuery(projectId).queryKey }),
+    done: () => refreshRules(cache),
   });
 }

@@ -1,8 +1,11 @@
-import type { PendingRequest, StageId } from '@callboard/contract';
+import { type PendingRequest, type StageId, type StageView, visibleText } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { boardQuery } from '../../../data/queries.ts';
+import { type DeniedCall, denialRetryQuery, useRetryDenial } from '../../../data/denial-retry.ts';
+import { boardQuery, stageOf } from '../../../data/queries.ts';
+import { retryDoes } from '../../../lib/denial-words.ts';
+import { denialAtAGlance } from '../../../lib/needs-you-words.ts';
 import { requestKey } from '../../../lib/request-text.ts';
-import { useCanAnswer } from '../../../stream/stream-context.tsx';
+import { useCanAnswer, useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { useSetLater } from '../api/use-me.ts';
@@ -24,12 +27,14 @@ interface CardRequestProps {
   inHand?: boolean;
 }
 
-/** Allow and Deny on a card, if the line on the card is enough to decide its only request. */
+/** Allow and Deny on a card, if the line on the card is enough to decide its only request, or to allow what Claude Code denied. */
 export function CardRequest({ stageId, describedBy, inHand = false }: CardRequestProps) {
+  const { data: stage } = useQuery({ ...boardQuery, select: stageOf(stageId) });
   const select = (view: { pending: PendingRequest[] }) => view.pending.filter((request) => request.stageId === stageId);
   const { data: pending = [] } = useQuery({ ...boardQuery, select });
   const [request] = pending;
   if (request?.held !== undefined) return <span className={css.answering}>{request.held.by} is answering</span>;
+  if (request === undefined && stage !== undefined) return <CardDenial stage={stage} describedBy={describedBy} />;
   if (request === undefined || pending.length > 1 || !requestKinds[request.kind].isDecidableOnCard(request))
     return null;
   const key = requestKey(request);
@@ -43,6 +48,56 @@ export function CardRequest({ stageId, describedBy, inHand = false }: CardReques
     >
       <CardVerdict request={request} describedBy={describedBy} />
     </DecisionPlace>
+  );
+}
+
+/** Allows the denied call that the stage stands for; only a press does. */
+function CardDenial({ stage, describedBy }: { stage: StageView; describedBy: string }) {
+  const denied = denialAtAGlance(stage);
+  if (denied === null) return null;
+  return (
+    <DecisionPlace
+      key={denied.requestId}
+      about={String(stage.id)}
+      takesKeys={false}
+      armsAlone={false}
+      describedBy={describedBy.split(' ').at(-1)}
+    >
+      <CardRetry denied={denied} title={stage.title} describedBy={describedBy} />
+    </DecisionPlace>
+  );
+}
+
+interface CardRetryProps {
+  denied: DeniedCall;
+  title: string;
+  describedBy: string;
+}
+
+function CardRetry({ denied, title, describedBy }: CardRetryProps) {
+  const { data } = useQuery(denialRetryQuery(denied));
+  const retry = useRetryDenial(title);
+  const isOff = !useCanCommand() || retry.isSuccess;
+  if (data === undefined) return null;
+  const { rules, whyNot } = data.retry;
+  if (whyNot !== null)
+    return (
+      <span className={css.answering} title={visibleText(whyNot, 'prose')}>
+        cannot be allowed here
+      </span>
+    );
+  return (
+    <span title={retryDoes(rules)}>
+      <DecisionButton
+        size="compact-sm"
+        aria-describedby={describedBy}
+        disabled={isOff}
+        loading={retry.isPending}
+        act={() => retry.mutate(denied)}
+      >
+        Allow and try again
+      </DecisionButton>
+    </span>
   );
 }
 

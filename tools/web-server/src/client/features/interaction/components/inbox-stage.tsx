@@ -1,5 +1,7 @@
-import { type StageView, waitingSince } from '@callboard/contract';
+import { type StageView, visibleText, waitingSince } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
 import { useId } from 'react';
+import { type DeniedCall, denialRetryQuery, useRetryDenial } from '../../../data/denial-retry.ts';
 import {
   useAcknowledgeAlarm,
   useAcknowledgeDenial,
@@ -8,6 +10,7 @@ import {
   useRunCheck,
 } from '../../../data/stage-commands.ts';
 import { checkAtGate } from '../../../lib/check-words.ts';
+import { retryDoes } from '../../../lib/denial-words.ts';
 import { canAcknowledgeDenial, phaseNext, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
@@ -36,6 +39,7 @@ export function InboxStage({ stage }: { stage: StageView }) {
         </p>
         {why !== null && why.toLowerCase() !== words.toLowerCase() && <p className={css.stoppedWhy}>{why}</p>}
         <ContinueAction stage={stage} />
+        {canAcknowledgeDenial(stage) && <RetryAction stage={stage} />}
       </article>
     </DecisionPlace>
   );
@@ -72,6 +76,50 @@ function ContinueAction({ stage }: { stage: StageView }) {
         act={act}
       >
         {step.label}
+      </DecisionButton>
+    </div>
+  );
+}
+
+/** Allows what Claude Code denied, with its key, or says why that cannot be. */
+function RetryAction({ stage }: { stage: StageView }) {
+  const requestId = stage.session?.openDenial?.requestId ?? null;
+  return requestId === null ? null : <Retry denied={{ stageId: stage.id, requestId }} title={stage.title} />;
+}
+
+function Retry({ denied, title }: { denied: DeniedCall; title: string }) {
+  const { data } = useQuery(denialRetryQuery(denied));
+  const retry = useRetryDenial(title);
+  const doesId = useId();
+  const { mayKeyDecide } = useDecision();
+  const keysWork = useKeysWork();
+  const rules = data?.retry.whyNot === null ? data.retry.rules : null;
+  const off = !useCanCommand() || rules === null || retry.isPending || retry.isSuccess;
+  const act = () => retry.mutate(denied);
+  useShortcuts({
+    t: (event) => {
+      if (off || !mayKeyDecide(event)) return false;
+      act();
+      return true;
+    },
+  });
+  if (data === undefined) return null;
+  if (rules === null) return <p className={css.stoppedDoes}>{visibleText(data.retry.whyNot ?? '', 'prose')}</p>;
+  return (
+    <div className={css.stoppedStep}>
+      <span className={css.stoppedDoes} id={doesId}>
+        {retryDoes(rules)}
+      </span>
+      <DecisionButton
+        variant="default"
+        disabled={off}
+        loading={retry.isPending}
+        aria-describedby={doesId}
+        aria-keyshortcuts={keysWork ? 't' : undefined}
+        rightSection={<KeyHint isOff={!keysWork}>T</KeyHint>}
+        act={act}
+      >
+        Allow and try again
       </DecisionButton>
     </div>
   );

@@ -22,7 +22,6 @@ import { followerOf, type InboxGroup, inboxGroups, mayBeDecidedTogether } from '
 import { type InboxItem, inboxItems, wantedKey } from '../model/inbox-items.ts';
 import { useInboxPicks } from '../model/inbox-picks.ts';
 import { inOrder } from '../model/overlay-queue.ts';
-import { useRulesDialog } from '../model/rules-dialog.ts';
 import { HeldAnswers } from './held-answers.tsx';
 import css from './inbox.module.css';
 import { InboxFilters } from './inbox-filters.tsx';
@@ -172,7 +171,9 @@ function PaneHead({ canPick }: { canPick: boolean }) {
             Pick
           </Button>
         )}
-        <RulesButton />
+        <Button component={Link} to="/rules" variant="subtle" color="gray" size="compact-sm">
+          Rules
+        </Button>
       </div>
     </div>
   );
@@ -274,15 +275,4 @@ function useSelected(items: readonly InboxItem[], wanted: string | null): InboxI
   const key = isThere ? last : last === undefined ? keys[0] : followerOf(seen.keys, last, keys);
   if (key !== seen.key || wanted !== seen.wanted || keys.join() !== seen.keys.join()) setSeen({ keys, wanted, key });
   return items.find((item) => item.key === key);
-}
-
-function RulesButton() {
-  const open = useRulesDialog((state) => state.open);
-  const { data: project } = useQuery({ ...boardQuery, select: (view) => view.projects[0] });
-  if (project === undefined) return null;
-  return (
-    <Button variant="subtle" color="gray" size="compact-sm" onClick={() => open(project.id)}>
-      Rules
-    </Button>
-  );
 }

@@ -1,6 +1,7 @@
 import type { ProjectId } from '@callboard/contract';
-import { NativeSelect } from '@mantine/core';
+import { Anchor, NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
@@ -20,6 +21,9 @@ export function RulesDialog() {
         <ErrorBoundary name="The rules">
           {offer === null ? <ProjectChoice projectId={projectId} /> : <RuleOfferPanel offer={offer} close={endOffer} />}
           <ProjectRules key={projectId} projectId={projectId} />
+          <Anchor component={Link} to="/rules" onClick={close} display="block" mt="lg" size="sm">
+            Rules of all projects
+          </Anchor>
         </ErrorBoundary>
       )}
     </Dialog>

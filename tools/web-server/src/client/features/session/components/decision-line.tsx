@@ -4,11 +4,28 @@ import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { requestKinds } from '../../interaction/kinds/registry.ts';
 import { answerWords, decisionWords, deliveryWords, isChanged } from '../../interaction/words/decision-words.ts';
 import { Fold } from './fold.tsx';
+import { DeniedCallLine } from './retry-denial.tsx';
 import css from './transcript.module.css';
 import { useTranscriptParts } from './transcript-context.tsx';
 
-/** A decision on one line. One with a reason, answers or a changed input can be opened. `asked` is the call's input. */
-export function DecisionLine({ decision, asked }: { decision: Decision; asked?: unknown }) {
+interface DecisionLineProps {
+  decision: Decision;
+  /** The input of the call. */
+  asked?: unknown;
+}
+
+/** A decision, and below what Claude Code denied itself what can be done about that. */
+export function DecisionLine(props: DecisionLineProps) {
+  return (
+    <>
+      <Decided {...props} />
+      {props.decision.denial !== null && <DeniedCallLine decision={props.decision} />}
+    </>
+  );
+}
+
+/** A decision on one line. One with a reason, answers or a changed input can be opened. */
+function Decided({ decision, asked }: DecisionLineProps) {
   const { folder } = useTranscriptParts();
   const delivery = deliveryWords(decision);
   const answered = answerWords(decision, questionsOf(asked));

@@ -1,35 +1,70 @@
-import { type StageView, visibleText } from '@callboard/contract';
-import { Button, Tooltip } from '@mantine/core';
+import { type Decision, type StageView, visibleText } from '@callboard/contract';
+import { Tooltip } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useCommand } from '../../../data/use-command.tsx';
-import { client } from '../../../lib/api-client.ts';
+import { type DeniedCall, denialRetryQuery, useRetryDenial } from '../../../data/denial-retry.ts';
+import { boardQuery, stageOf } from '../../../data/queries.ts';
+import { retryDoes } from '../../../lib/denial-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import css from './stage-head.module.css';
+import { SteadyButton } from '../../../ui/steady-button.tsx';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import head from './stage-head.module.css';
+import css from './transcript.module.css';
 
-/** Allows what Claude Code denied, exactly and for an hour, and has Claude try it again; or says why that cannot be. */
+/** Allows the call that Claude Code denied last, in the head of its stage. */
 export function RetryDenial({ stage }: { stage: StageView }) {
-  const canCommand = useCanCommand();
-  const stageId = stage.id;
-  const requestId = stage.session?.openDenial?.requestId ?? null;
-  const { data } = useQuery({
-    queryKey: ['denial-retry', stageId, requestId],
-    queryFn: ({ signal }) =>
-      requestId === null ? null : client.command('get_denial_retry', { stageId, requestId }, { signal }),
-    enabled: requestId !== null,
-  });
-  const retry = useCommand({
-    run: (denied: NonNullable<typeof requestId>) => client.command('retry_denial', { stageId, requestId: denied }),
-    failed: `The denied call of ${stage.title} was not allowed`,
-    stageId: () => stageId,
-  });
-  if (requestId === null || data == null) return null;
-  const { rules, whyNot } = data.retry;
-  if (whyNot !== null) return <p className={css.whyNot}>{visibleText(whyNot, 'prose')}</p>;
+  const denied = openDenialOf(stage);
+  return denied === null ? null : <RetryButton denied={denied} title={stage.title} />;
+}
+
+/** Why the call that was denied last cannot be allowed; nothing if it can. */
+export function WhyNotRetried({ stage }: { stage: StageView }) {
+  const denied = openDenialOf(stage);
+  return denied === null ? null : <WhyNot denied={denied} className={head.reason} />;
+}
+
+function openDenialOf({ id, session }: StageView): DeniedCall | null {
+  const requestId = session?.openDenial?.requestId ?? null;
+  return requestId === null ? null : { stageId: id, requestId };
+}
+
+/** Below a call that Claude Code denied: allows it after all, says why that cannot be, or who has done so. */
+export function DeniedCallLine({ decision }: { decision: Decision }) {
+  const { stageId, requestId, settlement } = decision;
+  const { data: title = stageId } = useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title });
+  if (settlement !== null)
+    return (
+      <p className={css.deniedLine}>
+        Allowed by {settlement.by} <TimeSince at={settlement.at} ago />, and Claude was told to try again
+      </p>
+    );
   return (
-    <Tooltip label={`Allows ${visibleText(rules.join(', '), 'command')} in this stage for an hour`} multiline maw={360}>
-      <Button disabled={!canCommand} loading={retry.isPending} onClick={() => retry.mutate(requestId)}>
+    <div className={css.deniedLine}>
+      <RetryButton denied={{ stageId, requestId }} title={title} isSmall />
+      <WhyNot denied={{ stageId, requestId }} />
+    </div>
+  );
+}
+
+function RetryButton({ denied, title, isSmall = false }: { denied: DeniedCall; title: string; isSmall?: boolean }) {
+  const canCommand = useCanCommand();
+  const { data } = useQuery(denialRetryQuery(denied));
+  const retry = useRetryDenial(title);
+  if (data === undefined || data.retry.whyNot !== null) return null;
+  return (
+    <Tooltip label={retryDoes(data.retry.rules)} multiline maw={360}>
+      <SteadyButton
+        {...(isSmall && { size: 'compact-sm', variant: 'default' })}
+        disabled={!canCommand || retry.isSuccess}
+        loading={retry.isPending}
+        onClick={() => retry.mutate(denied)}
+      >
         Allow and try again
-      </Button>
+      </SteadyButton>
     </Tooltip>
   );
+}
+
+function WhyNot({ denied, className }: { denied: DeniedCall; className?: string | undefined }) {
+  const whyNot = useQuery(denialRetryQuery(denied)).data?.retry.whyNot ?? null;
+  return whyNot === null ? null : <p className={className}>{visibleText(whyNot, 'prose')}</p>;
 }

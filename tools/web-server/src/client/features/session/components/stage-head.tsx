@@ -8,6 +8,7 @@ import { boardQuery } from '../../../data/queries.ts';
 import { beforeStart } from '../../../lib/before-start.ts';
 import { continueAction } from '../../../lib/continue-action.ts';
 import { cost, count, exactTime } from '../../../lib/format.ts';
+import { canAcknowledgeDenial } from '../../../lib/needs-you-words.ts';
 import { phaseWords } from '../../../lib/phase-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
@@ -16,6 +17,7 @@ import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { PullRequestLine } from '../../../ui/pull-request-line.tsx';
 import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
+import { WhyNotRetried } from './retry-denial.tsx';
 import { StageActions } from './stage-actions.tsx';
 import css from './stage-head.module.css';
 
@@ -78,6 +80,7 @@ export function StageHead({ stage, pending, unsettled, look, CheckSlot }: StageH
           {reason}
         </p>
       )}
+      {canAcknowledgeDenial(stage) && <WhyNotRetried stage={stage} />}
       {continuing !== null && (
         <p className={css.reason} id={continueHint}>
           {continuing.label}: {continuing.does}
