@@ -50,6 +50,7 @@ describe('a rule about files', () => {
     expect(ruleMatch('Edit(src/**)', write(`${FOLDER}/lib/a.ts`))).toBe('no');
     expect(ruleMatch('Edit(src/**)', write('/w/other/src/a.ts'))).toBe('no');
     expect(ruleMatch('Edit(src/**)', { ...write(`${FOLDER}/src/a.ts`), folder: null })).toBe('unsure');
+    expect(ruleMatch('Edit(src/**)', write('src/a.ts'))).toBe('yes');
     expect(ruleMatch('Edit(//w/shop/docs/**)', write(`${FOLDER}/docs`))).toBe('no');
   });
 

@@ -20,7 +20,8 @@ const BELOW = /\/(?:\*\*?)?$/;
  * stands for all that is in it, and case makes no difference. `unsure` for every other pattern, and for an edit of what Claude
  * Code protects. Links are not followed: Claude Code compares where they lead, too.
  */
-export function pathMatch(pattern: string, { path, folder, isEdit }: RuledFile): Match {
+export function pathMatch(pattern: string, { path: asked, folder, isEdit }: RuledFile): Match {
+  const path = asked.startsWith('/') || folder === null ? asked : `${folder}/${asked}`;
   if (!path.startsWith('/') || normalize(path) !== path) return 'unsure';
   const isAbsolute = pattern.startsWith('//');
   const wanted = isAbsolute ? pattern.slice(2) : pattern.replace(/^\.\//, '');

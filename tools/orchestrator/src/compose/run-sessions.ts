@@ -79,6 +79,7 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   const { againMs } = limits;
   const reAttaching = await reAttachLaunches({ store, sessions, log, signalGraceMs: graces.signalMs, againMs });
   life.onStop('re-attaching', reAttaching.stop);
+  await liveRules.settle(); // before anybody can send a message: a rule may have been stored that no session was told
   const terminals = createTerminals({
     ...{ store, log, sessions },
     findProcess: async ({ conversationId, folder }) =>
