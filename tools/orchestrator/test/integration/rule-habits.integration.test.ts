@@ -1,8 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { RequestId, StageId } from '@callboard/contract';
 import { prompt, type Script } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { dataDirLayout } from '../../src/data-dir.ts';
+import { nodeEdges } from '../../src/lib/edges.ts';
+import { createDenialRetries } from '../../src/rules/denial-retries.ts';
+import { createRules, type Rules } from '../../src/rules/rules.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createKit, type Kit } from '../support/kit.ts';
+import { silent } from '../support/test-store.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const say = (...steps: Script['steps']) => prompt({ steps: [...steps, { text: 'Done.' }] });
@@ -72,6 +79,96 @@ it('offers the exact rule after the third same answer; it holds at once in the r
   await client.command('send_message', { stageId, message: say(touch) });
   await allowNext(kit, stageId, 4);
   await turns(kit, stageId, 4);
+});
+
+/** The store of an orchestrator that was killed. */
+const openKilled = ({ dataDir }: Kit) => openSqliteStore(dataDirLayout(dataDir).database, nodeEdges, silent);
+
+const write = (path: string) => ({ tools: [{ name: 'Write', input: { file_path: path, content: 'x' } }] });
+
+/** Ends the orchestrator by SIGKILL, changes the rules as it would have done just before, and starts it again: no session was told. */
+async function changeKilled(kit: Kit, change: (rules: Rules) => Promise<unknown>): Promise<void> {
+  await kit.kill();
+  const store = await openKilled(kit);
+  await change(createRules({ store, edges: nodeEdges, settle: () => Promise.resolve() }));
+  await store.close();
+  await kit.start('apart');
+}
+
+it('gives and revokes rules in a running session, although the orchestrator is killed before it tells it', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const stageId = await kit.startStage(say({ text: 'Hello.' }));
+  await turns(kit, stageId, 1);
+  const { stage } = await kit.client.command('get_stage', { stageId });
+  const folder = stage.worktree?.path ?? '';
+  const scope = { projectId: kit.projectId };
+  const launches = async () => (await kit.client.command('get_session', { stageId })).session.launchId;
+  const launch = await launches();
+
+  // What a rehearsal counts is what Claude Code lets through below.
+  const files = [write(`${folder}/src/deep/b.ts`), write(`${folder}/docs/Notes.md`)];
+  await kit.client.command('send_message', { stageId, message: say(...files) });
+  for (const count of files.keys()) await allowNext(kit, stageId, count);
+  await turns(kit, stageId, 2);
+  const wanted = ['Bash(touch a)', 'Edit(src/**)', 'Edit(notes.md)'];
+  const rehearsed = wanted.map((rule) => kit.client.command('rehearse_rule', { rule, scope }));
+  expect((await Promise.all(rehearsed)).map(({ answered, unsure }) => [answered, unsure])).toEqual([
+    ...[
+      [0, 0],
+      [1, 0],
+      [1, 0],
+    ],
+  ]);
+
+  const granted: string[] = [];
+  await changeKilled(kit, async (rules) => {
+    for (const rule of wanted) granted.push((await rules.add({ rule, scope }, 'Ada')).ruleId);
+  });
+  const covered = [bash('touch a'), ...files];
+  await kit.client.command('send_message', { stageId, message: say(...covered) });
+  await turns(kit, stageId, 3);
+  expect(asked(kit)).toEqual([]);
+  const { rules: used } = await kit.client.command('list_rules');
+  expect(Object.fromEntries(used.map(({ rule, uses }) => [rule, uses]))).toEqual(
+    Object.fromEntries(wanted.map((rule) => [rule, 1])),
+  );
+
+  await changeKilled(kit, async (rules) => {
+    for (const ruleId of granted) await rules.remove(ruleId, 'Ada');
+  });
+  await kit.client.command('send_message', { stageId, message: say(...covered) });
+  for (const count of covered.keys()) await allowNext(kit, stageId, count);
+  await turns(kit, stageId, 4);
+  expect(await launches()).toBe(launch);
+});
+
+it('has Claude make a call again that was allowed just before a SIGKILL, once', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const stageId = await kit.startStage(say({ text: 'Hello.' }), { permissionMode: 'dontAsk' });
+  await turns(kit, stageId, 1);
+  await kit.client.command('send_message', { stageId, message: say(bash('touch a')) });
+  const { requestId } = await kit.client.event('call-denied');
+  await turns(kit, stageId, 2);
+  await kit.kill();
+  const store = await openKilled(kit);
+  const killed = () => Promise.reject(new Error('killed'));
+  const parts = {
+    store,
+    edges: nodeEdges,
+    settle: killed,
+    requireResumable: () => Promise.resolve(),
+    sendText: killed,
+  };
+  const id = RequestId.parse(requestId);
+  await expect(createDenialRetries(parts).retry(StageId.parse(stageId), id, 'Ada')).rejects.toThrow('killed');
+  await store.close();
+  await kit.start('apart');
+  await turns(kit, stageId, 3);
+  const told = (await kit.client.transcript(stageId)).filter((entry) => entry.kind === 'user');
+  expect(told.map(({ by }) => by)).toEqual(['Ada', 'Ada', 'Ada']);
+  expect(told.at(-1)?.text).toContain('The user has now allowed exactly this call');
+  const { decisions } = await kit.client.command('get_decisions', { stageId });
+  expect(decisions.at(-1)).toMatchObject({ requestId, settlement: { how: 'retried', by: 'Ada' } });
 });
 
 it('allows what the mode denied, exactly and for an hour, and has Claude try it again', async () => {
