@@ -28,6 +28,7 @@ const empty: BoardView = {
   warnings: [],
   paused: null,
   startHolds: [],
+  budgets: [],
   sandbox: SANDBOX_UNTRIED,
   me: { ...NOBODY, name: 'Ada' },
   claude: CLAUDE_UNCHECKED,
@@ -241,6 +242,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
     warnings: [],
     paused: null,
     startHolds: [],
+    budgets: [],
     sandbox: SANDBOX_UNTRIED,
     claude: CLAUDE_UNCHECKED,
   };

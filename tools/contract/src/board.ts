@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Budget } from './budgets.ts';
 import { CLAUDE_UNCHECKED, ClaudeState } from './claude-state.ts';
 import { column } from './column.ts';
 import { type BoardEvent, type EventData, isRequestEvent } from './events.ts';
@@ -26,6 +27,8 @@ export const BoardView = z.object({
   paused: z.string().nullable().default(null),
   /** What keeps stages from starting automatically at the moment. */
   startHolds: z.array(StartHold).default([]),
+  /** How much may be spent, with what was. */
+  budgets: z.array(Budget).default([]),
   /** The usage limits of the account, and what happens at one. */
   limits: LimitsView.default(NO_LIMITS),
   /** What people keep on hold, beside single stages. */
@@ -39,11 +42,12 @@ export const BoardView = z.object({
 });
 export type BoardView = z.infer<typeof BoardView>;
 
-/** The part of the board that describes the machine, not the store: it has no `seq` and is sent whenever it changes. */
+/** The part of the board that describes the machine, and what all stages share: it has no `seq` and is sent whenever it changes. */
 export const BoardNotices = BoardView.pick({
   warnings: true,
   paused: true,
   startHolds: true,
+  budgets: true,
   sandbox: true,
   claude: true,
 });
@@ -61,6 +65,7 @@ export interface BoardParts {
   warnings: string[];
   paused: string | null;
   startHolds: StartHold[];
+  budgets: Budget[];
   sandbox: SandboxSupport;
   me?: Me;
   claude: ClaudeState;

@@ -6,7 +6,16 @@ export interface ColumnFacts {
   stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'> & Partial<Pick<Stage, 'finishing'>>;
   session: Pick<
     SessionSummary,
-    'state' | 'lastTurn' | 'atGate' | 'stalledSince' | 'alarm' | 'openDenial' | 'terminal' | 'limitWait' | 'withheld'
+    | 'state'
+    | 'lastTurn'
+    | 'atGate'
+    | 'stalledSince'
+    | 'alarm'
+    | 'openDenial'
+    | 'terminal'
+    | 'limitWait'
+    | 'withheld'
+    | 'spentBudget'
   > | null;
   /** The number of the stage's pending requests. */
   pending: number;
@@ -26,6 +35,7 @@ export function column({ stage, session, pending, unsettled, isDone }: ColumnFac
   const { state } = session;
   // `waiting` without an open request: the answer was given, and Claude has not reacted yet.
   if (isActive(state)) return session.stalledSince === null ? 'running' : 'needs-you';
+  if (session.spentBudget !== null) return 'needs-you';
   switch (state) {
     case 'failed':
       return 'needs-you';

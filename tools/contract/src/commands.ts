@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BoardCounts, BoardView } from './board.ts';
+import { budgetCommands } from './budget-commands.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { checkCommands } from './check-commands.ts';
 import { DecisionFilter } from './decision-filter.ts';
@@ -163,6 +164,7 @@ export const commands = {
   ...pullRequestCommands,
   ...limitCommands,
   ...holdCommands,
+  ...budgetCommands,
 
   /** Returns what Claude Code offers: to a stage, to a new stage of a project, or in general. */
   get_capabilities: { time: 'read', input: CapabilitiesQuery, reply: CapabilitiesReply },

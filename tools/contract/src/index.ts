@@ -2,6 +2,7 @@ export * from './alerts.ts';
 export * from './announcements.ts';
 export * from './asked-texts.ts';
 export * from './board.ts';
+export * from './budgets.ts';
 export * from './capabilities.ts';
 export * from './checks.ts';
 export * from './claude-state.ts';

@@ -82,6 +82,8 @@ export const problems = {
   not_at_gate: 409,
   session_alarm: 409,
   no_alarm: 409,
+  budget_spent: 409,
+  no_spent_budget: 409,
   in_terminal: 409,
   not_in_terminal: 409,
   no_denial: 409,

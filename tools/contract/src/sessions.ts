@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SpentBudget } from './budgets.ts';
 import { StageCheck } from './checks.ts';
 import { OpenDenial } from './denials.ts';
 import { ChangeCounts } from './diff.ts';
@@ -260,6 +261,8 @@ export const SessionSummary = z.object({
   openDenial: OpenDenial.nullable().default(null),
   /** Null without an alarm, and once a person has acknowledged it. The first alarm stays until then. */
   alarm: SessionAlarm.nullable().default(null),
+  /** A spent budget interrupted the turn, or keeps what is queued waiting; null once a person continues, or raises the budget. */
+  spentBudget: SpentBudget.nullable().default(null),
   /** Null unless a person continues the conversation in a terminal. */
   terminal: SessionTerminal.nullable().default(null),
   /** Set if the last turn failed at a usage limit, until the stage goes on. */

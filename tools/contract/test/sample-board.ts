@@ -33,6 +33,13 @@ interface SampleBoard {
 export const board = ({ stages, pending = [], unsettled = [] }: SampleBoard) =>
   boardView({
     ...{ seq: 1, projects: [], pending, unsettled, warnings: [], paused: null },
-    ...{ sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED, limits: NO_LIMITS, holds: [], startHolds: [] },
+    ...{
+      sandbox: SANDBOX_UNTRIED,
+      claude: CLAUDE_UNCHECKED,
+      limits: NO_LIMITS,
+      holds: [],
+      startHolds: [],
+      budgets: [],
+    },
     stages: stages.map(({ stage, session = null }) => ({ ...stage, session })),
   });

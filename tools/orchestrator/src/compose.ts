@@ -16,6 +16,7 @@ import { createComments } from './comments/comments.ts';
 import { createViewed } from './comments/viewed.ts';
 import { startAutomation } from './compose/automation.ts';
 import { boardNotices } from './compose/board-notices.ts';
+import { composeBudgets } from './compose/budgets.ts';
 import { completeStages } from './compose/complete-stages.ts';
 import { composeGoingBack } from './compose/going-back.ts';
 import { keepFiles } from './compose/keep-files.ts';
@@ -130,7 +131,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       options,
     );
     const startHolds = createStartHolds();
-    const machine = { ...programs, ...running, disk: storage.disk, writes: services.writes, startHolds };
+    const { writes, budgets, onBudgetNews } = services;
+    const machine = { ...programs, ...running, disk: storage.disk, writes, budgets, startHolds };
     const notices = () => boardNotices(machine);
     const { of: liveNow } = running.liveNows;
     const board = async () => withLiveNow(boardView({ ...(await store.board()), ...(await notices()) }), liveNow);
@@ -148,9 +150,18 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     nows.listen(gateway.onSessionNow);
     await storage.lock.setPort(gateway.port);
     const { imports, usageLimits } = services;
-    const automated = { ...storage, ...repositories, ...running, ...programs, imports, usageLimits, startHolds };
+    const automated = {
+      ...storage,
+      ...repositories,
+      ...running,
+      ...programs,
+      imports,
+      usageLimits,
+      budgets,
+      startHolds,
+    };
     const { scheduler, endAllIdle } = await startAutomation(context, automated);
-    reactToChanges(context, { machine, store, sessions: running.sessions, scheduler, gateway });
+    reactToChanges(context, { machine, store, sessions: running.sessions, scheduler, gateway, onBudgetNews });
     return {
       port: gateway.port,
       createLoginCode: logins.createCode,
@@ -271,6 +282,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     ...{ completion, pullRequests, receipts, checks, sideRuns },
     ...goingBack,
     ...(await composeRules(context, { ...parts, messages })),
+    ...composeBudgets(context, { store, sessions, messages, sideRuns }),
     removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, edges, worktrees, messages }),

@@ -88,6 +88,7 @@ describe('the orchestrator', () => {
     'announcements',
     'approvals',
     'auth',
+    'budgets',
     'checks',
     'comments',
     'conversations',
@@ -130,6 +131,7 @@ describe('the orchestrator', () => {
     disk: ['lib', 'type store'],
     holds: ['domain', 'lib', 'store'],
     limits: ['domain', 'lib', 'store'],
+    budgets: ['domain', 'lib', 'store'],
     isolation: ['lib'],
     scheduler: ['lib', 'type store'],
     stages: ['domain', 'lib', 'store', 'type trash', 'type worktrees'],
@@ -161,6 +163,7 @@ describe('the orchestrator', () => {
     'backup.ts': ['data-dir.ts', 'lib', 'store'],
     'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store', 'worktree-commands'],
     compose: [
+      'budgets',
       'announcements',
       'claude',
       'comments',

@@ -49,7 +49,14 @@ it('begins with its id and the number from which it continues, then passes on ne
       {
         event: 'notices-updated',
         id: null,
-        data: { warnings: [], paused: null, startHolds: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED },
+        data: {
+          warnings: [],
+          paused: null,
+          startHolds: [],
+          budgets: [],
+          sandbox: SANDBOX_UNTRIED,
+          claude: CLAUDE_UNCHECKED,
+        },
       },
       { event: 'mode-changed', id: '2', data: modeChanged(2).data },
     ]);
@@ -180,7 +187,7 @@ it('passes resync on to open streams when the orchestrator begins a new log', as
 it('passes on the board’s notices, and sends them to streams that begin later', async () => {
   const { orchestrator, stream } = await start();
   const first = await stream();
-  const machine = { startHolds: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
+  const machine = { startHolds: [], budgets: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
   const full = { warnings: [], paused: 'The disk is nearly full.', ...machine };
   orchestrator.notices(full);
   await expect.poll(() => first.named('notices-updated').at(-1)?.data).toEqual(full);
@@ -334,7 +341,7 @@ it('sends unstored messages after the events that came before them', async () =>
   await expect.poll(() => opened.events.length).toBe(3);
   orchestrator.together(() => {
     orchestrator.emit();
-    const machine = { startHolds: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
+    const machine = { startHolds: [], budgets: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
     orchestrator.notices({ warnings: ['look'], paused: null, ...machine });
     orchestrator.emit();
   });

@@ -40,7 +40,14 @@ async function setUp(answers: Record<string, unknown> = {}, piped = '') {
       warnings: [],
       paused: null,
     },
-    ...{ startHolds: [], limits: NO_LIMITS, holds: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED },
+    ...{
+      startHolds: [],
+      budgets: [],
+      limits: NO_LIMITS,
+      holds: [],
+      sandbox: SANDBOX_UNTRIED,
+      claude: CLAUDE_UNCHECKED,
+    },
   });
   const known: Record<string, unknown> = {
     'GET /api/board': board,

@@ -17,7 +17,14 @@ function setUp(ids: readonly string[], { isTerminal = true, answer = 'y' as stri
       paused: null,
     },
     pending: ids.map((requestId) => sampleRequest({ requestId })),
-    ...{ startHolds: [], limits: NO_LIMITS, holds: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED },
+    ...{
+      startHolds: [],
+      budgets: [],
+      limits: NO_LIMITS,
+      holds: [],
+      sandbox: SANDBOX_UNTRIED,
+      claude: CLAUDE_UNCHECKED,
+    },
   });
   const replies = {
     get_board: board,

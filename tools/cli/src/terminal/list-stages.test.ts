@@ -17,6 +17,7 @@ const board = (stages: Parameters<typeof boardView>[0]['stages'], pending: Board
       unsettled: [],
       warnings: [],
       startHolds: [],
+      budgets: [],
       limits: NO_LIMITS,
       holds: [],
       paused: null,

@@ -53,6 +53,10 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   dismiss_rule_offer: { method: 'POST', path: '/api/rules/dismiss' },
   remove_rule: { method: 'DELETE', path: '/api/rules/:ruleId' },
 
+  get_budgets: { method: 'GET', path: '/api/budgets' },
+  put_budget: { method: 'PUT', path: '/api/budgets' },
+  continue_beyond_budget: { method: 'POST', path: '/api/stages/:stageId/continue-beyond-budget' },
+
   get_logins: { method: 'GET', path: '/api/logins' },
   remove_login: { method: 'DELETE', path: '/api/logins/:loginId' },
   create_metrics_token: { method: 'POST', path: '/api/logins/metrics' },

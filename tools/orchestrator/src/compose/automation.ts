@@ -1,8 +1,10 @@
 import { homedir } from 'node:os';
 import { isClaudeAway } from '@callboard/contract';
+import type { Budgets } from '../budgets/budgets.ts';
 import type { LoginWatch } from '../doctor/login-watch.ts';
 import type { Limits } from '../limits/limits.ts';
 import { startWaitClock } from '../limits/wait-clock.ts';
+import { createBudgetGate } from '../scheduler/budget-gate.ts';
 import { createHoldGate } from '../scheduler/hold-gate.ts';
 import { createLimitGate } from '../scheduler/limit-gate.ts';
 import { createMemoryGate } from '../scheduler/memory-gate.ts';
@@ -20,7 +22,13 @@ import type { StartContext } from './start-context.ts';
 
 type AutomationParts = Storage &
   Repositories &
-  RunningSessions & { login: LoginWatch; imports: StageImports; usageLimits: Limits; startHolds: StartHolds };
+  RunningSessions & {
+    login: LoginWatch;
+    imports: StageImports;
+    usageLimits: Limits;
+    budgets: Budgets;
+    startHolds: StartHolds;
+  };
 
 /** The work that Callboard does unasked. */
 export async function startAutomation({ config, log, edges, limits, life }: StartContext, parts: AutomationParts) {
@@ -33,7 +41,12 @@ export async function startAutomation({ config, log, edges, limits, life }: Star
   const scheduler = startScheduler({
     ...{ store, log, maxParallel: config.maxParallel },
     mayStart: () => disk.diskPauseReason() === null && !isClaudeAway(login.state()),
-    gates: [createHoldGate({ store }), createLimitGate({ store, edges }), createMemoryGate({ store, edges })],
+    gates: [
+      createHoldGate({ store }),
+      createLimitGate({ store, edges }),
+      createBudgetGate(parts.budgets.list),
+      createMemoryGate({ store, edges }),
+    ],
     holds: parts.startHolds,
     start: (id) => sessions.start(id, null),
     waits: { isDue: waits.isDue, goOn: parts.usageLimits.goOn },

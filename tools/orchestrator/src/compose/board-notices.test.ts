@@ -23,6 +23,7 @@ function createScene() {
       writes: { trouble: () => state.trouble },
       reAttaching: { trouble: () => null },
       startHolds: { current: () => [] },
+      budgets: { list: async () => [] },
     },
     (notices) => told.push(notices),
     silent,

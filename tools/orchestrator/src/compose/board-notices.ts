@@ -1,4 +1,5 @@
 import type { BoardNotices } from '@callboard/contract';
+import type { Budgets } from '../budgets/budgets.ts';
 import type { DiskWatch } from '../disk/disk-watch.ts';
 import type { WriteWatch } from '../disk/write-watch.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
@@ -17,9 +18,10 @@ export interface NoticeSources {
   writes: Pick<WriteWatch, 'trouble'>;
   reAttaching: Pick<ReAttaching, 'trouble'>;
   startHolds: Pick<StartHolds, 'current'>;
+  budgets: Pick<Budgets, 'list'>;
 }
 
-/** Returns the notices of the board: its warnings, why nothing is started, what holds automatic starts, whether the sandbox works, and whether Claude Code can work. */
+/** Returns the notices of the board: its warnings, why nothing is started, what holds automatic starts, the budgets, whether the sandbox works, and whether Claude Code can work. */
 export const boardNotices = (machine: NoticeSources): Promise<BoardNotices> =>
   noticesWith(machine, machine.writes.trouble);
 
@@ -41,13 +43,14 @@ export function createNoticeTeller(machine: NoticeSources, onNotices: (notices: 
 async function noticesWith(machine: NoticeSources, troubleOfWrites: WriteWatch['trouble']): Promise<BoardNotices> {
   const { claude, sandbox, login, disk, reAttaching, startHolds } = machine;
   const warnings = await claude.warnings();
+  const budgets = await machine.budgets.list();
   const trouble = troubleOfWrites(); // after the wait, as everything below: the newest state
   const ofStore =
     trouble === null ? null : `Nothing can be stored: ${trouble.words} Callboard continues as soon as it can write.`;
   const ofCallboard = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
   const paused = disk.diskPauseReason();
   return {
-    ...{ warnings: [...ofCallboard, ...warnings], paused, startHolds: startHolds.current() },
+    ...{ warnings: [...ofCallboard, ...warnings], paused, startHolds: startHolds.current(), budgets },
     ...{ sandbox: sandbox.support(), claude: login.state() },
   };
 }

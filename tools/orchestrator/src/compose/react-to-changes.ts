@@ -1,3 +1,4 @@
+import type { Budgets } from '../budgets/budgets.ts';
 import type { DiskWatch } from '../disk/disk-watch.ts';
 import type { WriteWatch } from '../disk/write-watch.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
@@ -10,6 +11,7 @@ import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { createNoticeTeller } from './board-notices.ts';
+import type { composeBudgets } from './budgets.ts';
 import type { StartContext } from './start-context.ts';
 
 /** The parts that the state of the machine depends on. */
@@ -21,6 +23,7 @@ interface MachineState {
   writes: WriteWatch;
   reAttaching: ReAttaching;
   startHolds: StartHolds;
+  budgets: Budgets;
 }
 
 export interface ReactingParts {
@@ -29,6 +32,7 @@ export interface ReactingParts {
   sessions: Sessions;
   scheduler: Scheduler;
   gateway: Gateway;
+  onBudgetNews: ReturnType<typeof composeBudgets>['onBudgetNews'];
 }
 
 /** Sends the notices to the boards and continues deferred work: at once, and whenever the state of the machine changes. */
@@ -51,6 +55,7 @@ export function reactToChanges({ log, life }: StartContext, parts: ReactingParts
     }),
     sandbox.onChange(tellNotices),
     startHolds.onChange(tellNotices),
+    parts.onBudgetNews((news) => (news === 'limits' ? resume() : tellNotices())),
     login.onChange(() => {
       tellNotices();
       scheduler.nudge();

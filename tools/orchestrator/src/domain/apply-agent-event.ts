@@ -127,6 +127,8 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     costCounted: end.costUsd ?? record.costCounted,
     tokensCounted: tokens === null ? record.tokensCounted : countedTokens(tokens),
     turnUsage: null,
+    beyondBudget: false,
+    spentBudget: outcome === 'interrupted' ? record.spentBudget : null,
     tokens: tokens ?? record.tokens,
     queueHeld: outcome !== 'succeeded' && !isForHold,
     holdInterrupt: isForHold ? 'interrupted' : null,

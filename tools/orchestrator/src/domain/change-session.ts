@@ -62,6 +62,8 @@ export async function saveChange(tx: Tx, change: SessionChange): Promise<Session
     queueHeld: change.record.queueHeld && queued > 0,
     heldSinceAlarm: change.record.heldSinceAlarm && change.record.queueHeld && queued > 0,
     turnUsage: change.record.turnRunning ? change.record.turnUsage : null,
+    // Of a turn that ended well, nothing is left to keep waiting.
+    spentBudget: hasNothingToDo(change.record, queued) ? null : change.record.spentBudget,
     now: nowOf(change.record, state, tx.now),
   };
   await tx.sessions.save(change.record);
@@ -89,6 +91,9 @@ async function giveNext(tx: Tx, change: SessionChange, openRequests: number): Pr
   if (isIdle()) await deliverNext(tx, change);
   if (isIdle()) await followPipeline(tx, change);
 }
+
+const hasNothingToDo = ({ lastTurn, turnRunning }: SessionRecord, queued: number): boolean =>
+  queued === 0 && !turnRunning && lastTurn?.outcome === 'succeeded';
 
 /** Changes a session in the caller's transaction. @throws as `openChange` */
 export async function changeSession(

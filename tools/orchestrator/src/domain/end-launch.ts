@@ -153,6 +153,7 @@ function endSession({ tx, change, end }: Ending): void {
     running: [],
     lastAction: null,
     stalledSince: null,
+    beyondBudget: end.kind === 'not-started' && end.isBegunAgain === true && record.beyondBudget,
     ...(isCountKept(record, end) ? {} : { costCounted: null, tokensCounted: null }),
   };
   const text = end.reason;

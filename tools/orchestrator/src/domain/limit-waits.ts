@@ -1,6 +1,7 @@
 import type { Stage } from '@callboard/contract';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
+import { budgetBefore } from './budgets.ts';
 import { changeSession, openChange, saveChange } from './change-session.ts';
 import { deliver, insertContinue, makeUrgent } from './message-delivery.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
@@ -49,7 +50,7 @@ export async function goOnIn(tx: Tx, { resumeWith, repeatIn }: ResumeIn, change:
     await resumeWith(tx, stageId, row);
     return;
   }
-  if (tx.diskPauseReason() === null) await deliver(tx, change, row);
+  if (tx.diskPauseReason() === null && (await budgetBefore(tx, change.record)) === null) await deliver(tx, change, row);
   else await makeUrgent(tx, change, row);
   await saveChange(tx, change);
 }

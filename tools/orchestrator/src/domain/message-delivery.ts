@@ -7,6 +7,7 @@ import {
 } from '@callboard/contract';
 import { type MessageRow, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
+import { budgetBefore, withhold } from './budgets.ts';
 import { closeDenial } from './denials.ts';
 import { endUndo } from './going-back.ts';
 import { isStageOnHold } from './holds.ts';
@@ -29,14 +30,17 @@ const attachmentInfo = ({ name, mediaType }: Attachment): AttachmentInfo => ({ n
 
 /**
  * Gives the first row of the queue to the session's launch, whose outbox writes it. A held queue gives only an urgent row.
- * Gives nothing while the disk is nearly full or the stage is on hold, under alarm, or while the conversation is in a terminal.
+ * Gives nothing while the disk is nearly full, the stage is on hold or a budget is spent, under alarm, or while the conversation is in a terminal.
  */
 export async function deliverNext(tx: Tx, change: SessionChange): Promise<void> {
   if (change.record.alarm !== null || change.record.terminal !== null) return;
   const [first] = await tx.outbox.queueOf(change.record.stageId);
   if (first === undefined || (change.record.queueHeld && !first.body.urgent)) return;
   if (change.record.launchId === null || tx.diskPauseReason() !== null) return;
-  if (!(await isStageOnHold(tx, change.record.stageId))) await deliver(tx, change, first);
+  if (await isStageOnHold(tx, change.record.stageId)) return;
+  const budget = await budgetBefore(tx, change.record);
+  if (budget === null) await deliver(tx, change, first);
+  else await withhold(tx, change, first, budget);
 }
 
 /** Puts "Continue" ahead of the queue. @param actor null: Callboard */
@@ -83,7 +87,7 @@ export async function deliver(tx: Tx, change: SessionChange, row: MessageRow): P
   const { check } = change.record;
   // Whoever writes to Claude has looked at what failed: it gets all its attempts again.
   const seen = row.actor === null || check === null ? check : { ...check, failures: 0 };
-  change.record = { ...change.record, turnRunning: true, check: seen };
+  change.record = { ...change.record, turnRunning: true, check: seen, spentBudget: null };
   closeDenial(change); // whoever wrote the message has dealt with it
   change.queueChanged = true;
   await tx.emit({ type: 'message-sent', data: { stageId, messageId: row.wireId, text: row.body.text } });

@@ -61,6 +61,8 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     turnToFollow: false,
     costCounted: 0,
     tokensCounted: 0,
+    beyondBudget: false,
+    spentBudget: null,
     launchState: 'ended',
     ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [] },
     lastCall: null,

@@ -1,6 +1,5 @@
-import type { StageId, TokenUsage } from '@callboard/contract';
+import type { Spending, StageId, TokenUsage } from '@callboard/contract';
 import type { TurnEnd } from '../agent/agent-event.ts';
-import type { Spending } from '../store/ports/budget-tables.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { SessionChange } from './session-change.ts';

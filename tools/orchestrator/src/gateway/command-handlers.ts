@@ -1,4 +1,5 @@
 import { type BoardParts, boardCommands } from './commands/board-commands.ts';
+import { type BudgetParts, budgetCommands } from './commands/budget-commands.ts';
 import type { CommandHandlers } from './commands/command-handler.ts';
 import { type GoingBackParts, goingBackCommands } from './commands/going-back-commands.ts';
 import { type HoldParts, holdCommands } from './commands/hold-commands.ts';
@@ -34,6 +35,7 @@ export type HandlerParts = BoardParts &
   GoingBackParts &
   LimitParts &
   HoldParts &
+  BudgetParts &
   RuleParts &
   Parameters<typeof loginCommands>[0];
 
@@ -54,6 +56,7 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...goingBackCommands(parts),
   ...limitCommands(parts),
   ...holdCommands(parts),
+  ...budgetCommands(parts),
   ...ruleCommands(parts),
   ...loginCommands(parts),
   ...metricsCommands(parts),

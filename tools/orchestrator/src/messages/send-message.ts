@@ -6,6 +6,7 @@ import {
   type SendMessageReply,
   type StageId,
 } from '@callboard/contract';
+import { budgetBefore } from '../domain/budgets.ts';
 import { saveChange } from '../domain/change-session.ts';
 import { stopCheck } from '../domain/checks.ts';
 import { isStageOnHold, releaseStage } from '../domain/holds.ts';
@@ -20,7 +21,7 @@ export interface SendParts {
   store: Store;
   edges: Edges;
   outboxBell: Bell<StageId>;
-  /** Begins a launch in this transaction, to work on the message. False: the disk is nearly full or the stage is on hold, so the message waits. */
+  /** Begins a launch in this transaction, to work on the message. False: the disk is nearly full, the stage is on hold or a budget is spent, so the message waits. */
   resumeWith: (tx: Tx, stageId: StageId, message: MessageRow) => Promise<boolean>;
   /** Interrupts the running turn, so that the first message in the queue goes next. */
   interrupt: (stageId: StageId) => Promise<void>;
@@ -109,7 +110,9 @@ async function dispatch(
 ): Promise<void> {
   const { state, queueHeld, queued } = change.record;
   change.queueChanged = true;
-  if (tx.diskPauseReason() !== null || (state === 'idle' && (await isStageOnHold(tx, row.stageId)))) {
+  const isWithheld = async () =>
+    (await isStageOnHold(tx, row.stageId)) || (await budgetBefore(tx, change.record)) !== null;
+  if (tx.diskPauseReason() !== null || (state === 'idle' && (await isWithheld()))) {
     // It waits like any other message, in the place that it would have had.
     if (mode === 'now' || (state === 'idle' && queueHeld)) await makeUrgent(tx, change, row);
     return;

@@ -1,5 +1,6 @@
 import { isChecking, isReview, isUnderWay, type SideRun, type SideRunKind, type StageId } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
+import { budgetBefore } from '../domain/budgets.ts';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
 import { endSideRun, interruptSideRun } from '../domain/end-side-run.ts';
 import { isStageOnHold } from '../domain/holds.ts';
@@ -30,6 +31,8 @@ export interface SideRuns {
   start(stageId: StageId, kind: SideRunKind, actor: string): Promise<SideRun>;
   /** Stops a run; one that has ended stays as it is. @throws Rejection `unknown_side_run` */
   stop(stageId: StageId, runId: string, actor: string): Promise<SideRun>;
+  /** Requests another look at what is due. */
+  nudge(): void;
   /** Resolves when none is under way and none is due. */
   drain(): Promise<void>;
   /** Ends what runs, without a result. */
@@ -85,11 +88,18 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
     all.add(work);
   }
 
+  /** Goes on with a nudge. What a person asks for is begun even if the stage is on hold. */
+  const isWithheld = ({ stageId, by }: SideRun) =>
+    store.transact(async (tx) => {
+      if (by === null && (await isStageOnHold(tx, stageId))) return true;
+      const record = await tx.sessions.find(stageId);
+      return record !== null && (await budgetBefore(tx, record)) !== null;
+    });
+
   async function pass(): Promise<void> {
     for (const { run } of await store.read.sideRuns.listIn(['waiting'])) {
       if (isStopping || begun.size >= maxParallel) return;
-      // What a person asks for is begun even if the stage is on hold.
-      if (!begun.has(run.id) && (run.by !== null || !(await isStageOnHold(store.read, run.stageId)))) begin(run);
+      if (!begun.has(run.id) && !(await isWithheld(run))) begin(run);
     }
   }
 
@@ -111,6 +121,7 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
 
   return {
     ...createCommands(store),
+    nudge: passes.nudge,
     async drain() {
       do {
         await passes.drain();

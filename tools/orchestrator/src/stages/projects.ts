@@ -94,6 +94,7 @@ export function createProjects({ store, worktrees, ...places }: ProjectsParts): 
         await tx.projects.remove(id);
         await tx.agreed.remove(id);
         await forgetHoldOf(tx, { projectId: id });
+        await tx.budgets.remove({ projectId: id });
         await tx.emit({ type: 'project-removed', data: { projectId: id } });
         return project;
       }),

@@ -143,6 +143,7 @@ export function createStages({ store, worktrees, settingsOf, pipelinesFor }: Sta
         const stage = await removable(tx, stageId);
         await tx.requests.keepOf(stage);
         await tx.stages.remove(stageId);
+        await tx.budgets.remove({ stageId });
         await tx.emit({ type: 'stage-removed', data: { stageId } });
         return stage;
       }),

@@ -53,6 +53,8 @@ export const SessionRecord = SessionSummary.extend({
   costCounted: z.number().nullable().default(null),
   /** The same for the tokens that the ledger counts. Null: unknown, so what `tokens` says counts as recorded. */
   tokensCounted: z.number().nullable().default(null),
+  /** A person continued beyond the spent budgets: until the turn ends, none keeps it from its work. */
+  beyondBudget: z.boolean().default(false),
   /** A turn of the phase has ended well, and the pipeline has not followed it yet. */
   turnToFollow: z.boolean().default(false),
   /** The state of the newest launch; `failed`: its process could not be started. */

@@ -1,6 +1,6 @@
 import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callboard/contract';
 import type { AnnouncementsTable, DeliveriesTable, PushTable, WebhooksTable } from './ports/announcement-tables.ts';
-import type { SpendingTable } from './ports/budget-tables.ts';
+import type { BudgetsTable, SpendingTable } from './ports/budget-tables.ts';
 import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-tables.ts';
 import type { HoldsTable } from './ports/holds-table.ts';
 import type { LimitsTable } from './ports/limits-table.ts';
@@ -55,6 +55,7 @@ export interface Tables {
   readonly comments: CommentsTable;
   readonly viewed: ViewedTable;
   readonly spending: SpendingTable;
+  readonly budgets: BudgetsTable;
   readonly turnMarks: TurnMarksTable;
   readonly announcements: AnnouncementsTable;
   readonly deliveries: DeliveriesTable;

@@ -41,6 +41,8 @@ export interface LaunchRequest {
   actor: string | null;
   /** What to work on, ahead of the queue. Without it, the first row of the queue, or the stage's prompt. */
   message?: MessageRow | undefined;
+  /** No spent budget keeps it from its next turn. */
+  beyondBudget?: boolean;
 }
 
 /**
@@ -51,7 +53,7 @@ export interface LaunchRequest {
 export async function beginLaunch(
   tx: Tx,
   { edges, dataDir }: BeginParts,
-  { stageId, actor, message }: LaunchRequest,
+  { stageId, actor, message, beyondBudget = false }: LaunchRequest,
 ): Promise<BegunLaunch> {
   const stage = await requireStage(tx, stageId);
   const found = await tx.sessions.find(stageId);
@@ -75,7 +77,10 @@ export async function beginLaunch(
   const startedAt = found?.startedAt ?? tx.now;
   const change: SessionChange = {
     before,
-    record: { ...before, costCounted, tokensCounted, launchState: 'starting', launchId, startedAt },
+    record: {
+      ...{ ...before, costCounted, tokensCounted, launchState: 'starting', launchId, startedAt },
+      ...(beyondBudget && { beyondBudget, spentBudget: null }),
+    },
     entries: [],
     queueChanged: false,
     delivered: [],

@@ -1,6 +1,7 @@
 import type { StageId, TurnOutcome } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
-import { changeSession } from '../../domain/change-session.ts';
+import { budgetBefore, budgetRefusal, withhold } from '../../domain/budgets.ts';
+import { changeSession, openChange } from '../../domain/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
 import { isStageOnHold, releaseStage } from '../../domain/holds.ts';
 import type { Edges } from '../../lib/edges.ts';
@@ -24,13 +25,15 @@ export interface LauncherParts extends SpawnParts {
 export interface StartOptions {
   /** A new worktree begins at what the repository has. */
   withoutFetch?: boolean;
+  /** No spent budget keeps it from its next turn. */
+  beyondBudget?: boolean;
 }
 
 /** Begins launches and spawns their processes. */
 export interface Launcher {
   /** As `Sessions.start`. */
   start(stageId: StageId, actor: string | null, options?: StartOptions): Promise<void>;
-  /** Begins a launch in the caller's transaction and spawns it after the commit. False: the disk is nearly full or the stage is on hold, so the message waits. */
+  /** Begins a launch in the caller's transaction and spawns it after the commit. False: the disk is nearly full, the stage is on hold or a budget is spent, so the message waits. */
   launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
   /** As `launchIn`, to repeat the messages that the conversation lacks. @throws as `beginLaunch` */
   repeatIn(tx: Tx, stageId: StageId): Promise<void>;
@@ -58,6 +61,12 @@ export function createLauncher(parts: LauncherParts): Launcher {
       });
       return false;
     }
+    const { record } = await openChange(tx, stageId);
+    const budget = await budgetBefore(tx, record);
+    if (budget !== null) {
+      await changeSession(tx, stageId, (change) => withhold(tx, change, message, budget));
+      return false;
+    }
     await resumeIn(tx, { stageId, actor: message.actor, message });
     return true;
   }
@@ -71,12 +80,13 @@ export function createLauncher(parts: LauncherParts): Launcher {
   }
 
   return {
-    async start(stageId, actor, { withoutFetch = false } = {}) {
+    async start(stageId, actor, { withoutFetch = false, beyondBudget = false } = {}) {
       const launched = Promise.withResolvers<void>();
       await store.transact(async (tx) => {
         if (actor !== null) await releaseStage(tx, stageId);
         else if (await isStageOnHold(tx, stageId)) return launched.resolve(); // since the scheduler looked
-        const begun = await beginLaunch(tx, { edges, dataDir }, { stageId, actor });
+        if (!beyondBudget) await requireBudget(tx, stageId);
+        const begun = await beginLaunch(tx, { edges, dataDir }, { stageId, actor, beyondBudget });
         tx.afterCommit(
           () => void spawns.begin({ ...begun, withoutFetch }, launched.resolve).then(launched.resolve, launched.reject),
         );
@@ -103,6 +113,13 @@ export function createLauncher(parts: LauncherParts): Launcher {
     attached: spawns.attached,
     settled: spawns.settled,
   };
+}
+
+/** @throws Rejection `budget_spent` */
+async function requireBudget(tx: Tx, stageId: StageId): Promise<void> {
+  const beyondBudget = (await tx.sessions.find(stageId))?.beyondBudget ?? false;
+  const budget = await budgetBefore(tx, { stageId, beyondBudget });
+  if (budget !== null) throw new Rejection('budget_spent', budgetRefusal(stageId, budget));
 }
 
 /** The launches that are being spawned. */

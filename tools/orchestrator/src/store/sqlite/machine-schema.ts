@@ -30,6 +30,13 @@ export const holdStatements = [
      where json_extract(document, '$.held') and id in (select stage_id from sessions)`,
 ];
 
+interface BudgetsColumns {
+  /** As `scopeKey` of the contract. */
+  scope: string;
+  /** A `BudgetRecord`, whole. */
+  document: string;
+}
+
 interface BootColumns {
   /** The machine's boot id when the store was last opened. */
   id: string;
@@ -50,6 +57,7 @@ export interface MachineSchema {
   usage_limits: UsageLimitsColumns;
   spending: SpendingColumns;
   holds: HoldsColumns;
+  budgets: BudgetsColumns;
   counters: CountersColumns;
   boot: BootColumns;
   sqlite_sequence: SequenceColumns;

@@ -273,6 +273,7 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
   { id: 30, statements: webhookStatements },
   // What people keep on hold, beside single stages.
   { id: 31, statements: holdStatements },
+  { id: 32, statements: [`create table budgets (scope text primary key, document text not null)`] },
 ];
 
 /**

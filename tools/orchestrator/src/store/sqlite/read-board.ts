@@ -44,7 +44,14 @@ export async function readBoardOf(all: Tables, stageId: StageId): Promise<BoardP
   };
 }
 
-const NO_NOTICES = { warnings: [], paused: null, startHolds: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
+const NO_NOTICES = {
+  warnings: [],
+  paused: null,
+  startHolds: [],
+  budgets: [],
+  sandbox: SANDBOX_UNTRIED,
+  claude: CLAUDE_UNCHECKED,
+};
 
 const withSession = (stage: Stage, record: SessionRecord | null): BoardParts['stages'][number] => ({
   ...stage,

@@ -49,6 +49,7 @@ it('applies notices about the machine, and keeps them over the next event', () =
     warnings: ['The store cannot write.'],
     paused: 'The disk is nearly full.',
     startHolds: [],
+    budgets: [],
     sandbox,
     claude: CLAUDE_UNCHECKED,
   });

@@ -64,6 +64,7 @@ export const board = ({ seq = 1, stages, pending = [], unsettled = [] }: BoardSa
     warnings: [],
     paused: null,
     startHolds: [],
+    budgets: [],
     limits: NO_LIMITS,
     holds: [],
     sandbox: SANDBOX_UNTRIED,

@@ -1,4 +1,4 @@
-import { LIMIT_DEFAULTS, type LimitsView, SessionSummary } from '@callboard/contract';
+import { Budget, LIMIT_DEFAULTS, type LimitsView, SessionSummary } from '@callboard/contract';
 import * as the from './example-values.ts';
 
 const limits: LimitsView = {
@@ -13,13 +13,23 @@ const limits: LimitsView = {
   settings: LIMIT_DEFAULTS,
 };
 
-/** Example calls of the commands about usage limits. */
+const budget = Budget.parse({
+  scope: { projectId: the.project.id },
+  usd: 20,
+  tokens: null,
+  spent: { usd: 4.2, tokens: 310_000 },
+});
+
+/** Example calls of the commands about usage limits and budgets. */
 export const limitExamples = {
   get_limits: { input: {}, reply: limits },
   update_limits: {
     input: { holdStartsAt: 0.8 },
     reply: { ...limits, settings: { ...limits.settings, holdStartsAt: 0.8 } },
   },
+  get_budgets: { input: {}, reply: { budgets: [budget] } },
+  put_budget: { input: { scope: budget.scope, usd: 20 }, reply: { budgets: [budget] } },
+  continue_beyond_budget: { input: { stageId: the.stage.id }, reply: { session: SessionSummary.parse(the.session) } },
   go_on: {
     input: { stageId: the.stage.id, when: 'at-reset' as const },
     reply: { session: SessionSummary.parse(the.session) },

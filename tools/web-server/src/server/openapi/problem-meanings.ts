@@ -86,6 +86,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   session_alarm: 'The session is under alarm; a person has to acknowledge it first.',
   in_terminal: 'A person continues the conversation in a terminal; take it back first.',
   not_in_terminal: 'The conversation is not in a terminal.',
+  budget_spent: 'A budget of the stage is spent; `detail` says which. Raise it, or continue the stage once beyond it.',
+  no_spent_budget: 'No spent budget keeps the stage from its work.',
   no_alarm: 'The session is not under alarm.',
   no_check: 'There is no check to run, to stop or to tell of; `detail` says why.',
   no_denial: 'There is no open denial by Claude Code; somebody may have acknowledged it already.',

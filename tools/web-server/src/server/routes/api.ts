@@ -7,6 +7,7 @@ import { documentRoute } from '../openapi/document.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 import type { Visits } from '../reach/visits.ts';
 import { boardRelays, pendingRoute } from './board.ts';
+import { beyondBudgetRelays, budgetRelays } from './budgets.ts';
 import { commentRelays } from './comments.ts';
 import { decisionsRoute } from './decisions.ts';
 import { eventRoutes } from './events.ts';
@@ -37,11 +38,11 @@ export interface ApiRoutesOptions {
 }
 
 const relays: Record<string, Relays> = {
-  board: { ...boardRelays, ...limitRelays, ...holdRelays },
+  board: { ...boardRelays, ...limitRelays, ...holdRelays, ...budgetRelays },
   projects: { ...projectRelays, ...moveInRelays },
   stages: { ...stageRelays, ...forkRelays, ...pullRequestRelays },
   review: commentRelays,
-  sessions: { ...sessionRelays, ...rewindRelays, ...goOnRelays },
+  sessions: { ...sessionRelays, ...rewindRelays, ...goOnRelays, ...beyondBudgetRelays },
   queue: queueRelays,
   requests: { ...requestRelays, ...requestRuleRelays, ...pushRelays },
   rules: ruleRelays,

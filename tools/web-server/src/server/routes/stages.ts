@@ -85,6 +85,7 @@ export const stageRelays = {
       'already_running',
       'already_done',
       'session_alarm',
+      'budget_spent',
       'waits_for_dependency',
       'disk_low',
       'claude_missing',

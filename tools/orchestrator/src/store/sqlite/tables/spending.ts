@@ -32,5 +32,16 @@ export function spendingTable(db: Database): SpendingTable {
         return { day, ...of, usd: Number(usd.toFixed(9)), tokens };
       });
     },
+    async sum(scope, today) {
+      const sums = db
+        .selectFrom('spending')
+        .select((of) => [of.fn.sum<number | null>('usd').as('usd'), of.fn.sum<number | null>('tokens').as('tokens')]);
+      let rows = sums;
+      if ('stageId' in scope) rows = sums.where('stage_id', '=', scope.stageId);
+      else if ('projectId' in scope) rows = sums.where('project_id', '=', scope.projectId);
+      else if ('day' in scope) rows = sums.where('day', '=', today);
+      const { usd, tokens } = await rows.executeTakeFirstOrThrow();
+      return { usd: usd ?? 0, tokens: tokens ?? 0 };
+    },
   };
 }

@@ -4,6 +4,7 @@ import type { KnownSessions } from '../known-sessions.ts';
 import { agreedTable } from './agreed.ts';
 import { announcementsTable, deliveriesTable } from './announcements.ts';
 import { attachmentsTable } from './attachments.ts';
+import { budgetsTable } from './budgets.ts';
 import { capabilitiesTable } from './capabilities.ts';
 import { checksTable } from './checks.ts';
 import { clockTable } from './clock.ts';
@@ -185,6 +186,11 @@ export class SqliteTables implements Tables {
   get viewed() {
     this.made.viewed ??= viewedTable(this.db);
     return this.made.viewed;
+  }
+
+  get budgets() {
+    this.made.budgets ??= budgetsTable(this.db);
+    return this.made.budgets;
   }
 
   get spending() {

@@ -1,0 +1,144 @@
+import {
+  type Budget,
+  nearLimit,
+  type SessionSummary,
+  type StageId,
+  scopeKey,
+  scopeWords,
+  spentWords,
+} from '@callboard/contract';
+import { noteInterrupted, readBudgets, spentBudgetOf } from '../domain/budgets.ts';
+import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
+import { addNotice } from '../domain/session-change.ts';
+import { localDay } from '../domain/spending.ts';
+import type { Edges } from '../lib/edges.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import type { SessionRecord } from '../store/records.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { showAgain } from './budgets.ts';
+
+export interface BudgetWatchParts {
+  store: Store;
+  edges: Pick<Edges, 'now'>;
+  log: Logger;
+  /** Interrupts a running turn. */
+  interrupt: (stageId: StageId, reason: string) => Promise<void>;
+  /** The figures have changed. */
+  onFigures: () => void;
+  /** A new day has begun: what waited for its budget may go on. */
+  onDay: () => void;
+}
+
+/** Warns of budgets that are nearly spent, and interrupts turns that go beyond one. */
+export interface BudgetWatch {
+  /** Requests another look. */
+  nudge(): void;
+  /** Resolves when no look is under way or due. */
+  drain(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** How often is looked whether a new day has begun, and again at turns that could not be interrupted. */
+const LOOK_MS = 30_000;
+
+/** Looks at once, whenever a session reports what it has spent, and now and then. What it does is in the store before it happens. */
+export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
+  const { store, edges, log } = parts;
+  const figures = new Map<StageId, string>();
+  const interrupting = new Set<StageId>();
+  let day: string | null = null; // the first look is as one on a new day: Callboard may have been away over midnight
+
+  function interrupt(stageId: StageId): void {
+    if (interrupting.has(stageId)) return;
+    interrupting.add(stageId);
+    parts
+      .interrupt(stageId, 'Its budget is spent.')
+      .catch((error: unknown) => {
+        if (error instanceof Rejection)
+          log.info({ stageId, code: error.code }, 'a turn beyond its budget was not interrupted');
+        else log.error({ err: error, stageId }, 'interrupting a turn beyond its budget failed');
+      })
+      .finally(() => interrupting.delete(stageId));
+  }
+
+  async function pass(): Promise<void> {
+    const now = edges.now();
+    if ((await store.read.budgets.list()).length === 0) return;
+    if (localDay(now) !== day) {
+      day = localDay(now);
+      await store.transact(showAgain);
+      parts.onDay();
+    }
+    for (const budget of await readBudgets(store.read, now.toISOString()))
+      await warn(parts, budget, periodOf(budget, now));
+    for (const session of (await store.read.sessions.list()).filter(mayBeOver)) {
+      if (await store.transact((tx) => isOver(tx, session.stageId))) interrupt(session.stageId);
+    }
+    parts.onFigures();
+  }
+
+  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'looking at the budgets failed'));
+  const unlisten = store.onEvent(({ type, data }) => {
+    if (type === 'stage-removed') figures.delete(data.stageId);
+    if (type !== 'session-updated') return;
+    const figure = figureOf(data);
+    if (figures.get(data.stageId) === figure) return;
+    figures.set(data.stageId, figure);
+    passes.nudge();
+  });
+  const timer = setInterval(passes.nudge, LOOK_MS).unref();
+  passes.nudge();
+  return {
+    nudge: passes.nudge,
+    drain: passes.drain,
+    stop() {
+      unlisten();
+      clearInterval(timer);
+      return passes.stop();
+    },
+  };
+}
+
+/** What of a session changes its spending, or lets it spend again. */
+const figureOf = ({ state, costUsd, turnUsage, tokens }: SessionSummary): string =>
+  JSON.stringify([state === 'busy', costUsd, turnUsage, tokens]);
+
+/** Whether Claude is at work in a turn. One that waits for a person spends nothing. */
+const mayBeOver = ({ state, turnRunning, beyondBudget }: SessionRecord): boolean =>
+  state === 'busy' && turnRunning && !beyondBudget;
+
+/** Records that a spent budget ends the running turn, once. @returns whether it is to be interrupted */
+async function isOver(tx: Tx, stageId: StageId): Promise<boolean> {
+  const record = await tx.sessions.find(stageId);
+  if (record === null || !mayBeOver(record)) return false;
+  const budget = await spentBudgetOf(tx, stageId);
+  if (budget === null) return false;
+  if (record.spentBudget !== null) return true; // Callboard ended before it was interrupted
+  const change = await openChange(tx, stageId);
+  noteInterrupted(change, tx.now, budget);
+  change.record = { ...change.record, spentBudget: budget };
+  await saveChange(tx, change);
+  return true;
+}
+
+/** A day's budget begins anew with each day. */
+const periodOf = ({ scope }: Budget, now: Date): string => ('day' in scope ? localDay(now) : 'all');
+
+/** Warns once for each period: in the transcript of a stage that has a budget. The board and the cards read the figures themselves. */
+async function warn({ store }: BudgetWatchParts, budget: Budget, period: string): Promise<void> {
+  const { scope } = budget;
+  const near = nearLimit(budget);
+  if (near === null) return;
+  await store.transact(async (tx) => {
+    const record = (await tx.budgets.list()).find((one) => scopeKey(one.scope) === scopeKey(scope));
+    if (record === undefined || record.warnedFor === period) return;
+    await tx.budgets.save({ ...record, warnedFor: period });
+    if (!('stageId' in scope) || (await tx.sessions.find(scope.stageId)) === null || near.spent >= near.limit) return;
+    const text = `The budget ${scopeWords(scope)} is nearly spent: ${spentWords(near)}. When it is spent, Callboard interrupts the turn.`;
+    await changeSession(tx, scope.stageId, (change) =>
+      addNotice(change, tx.now, { level: 'warning', code: 'budget-near', text }),
+    );
+  });
+}
