@@ -131,8 +131,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       options,
     );
     const startHolds = createStartHolds();
-    const { writes, budgets, onBudgetNews } = services;
-    const machine = { ...programs, ...running, disk: storage.disk, writes, budgets, startHolds };
+    const machine = { ...storage, ...services, ...programs, ...running, startHolds };
     const notices = () => boardNotices(machine);
     const { of: liveNow } = running.liveNows;
     const board = async () => withLiveNow(boardView({ ...(await store.board()), ...(await notices()) }), liveNow);
@@ -149,19 +148,9 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     deltas.listen(gateway.onTextDelta);
     nows.listen(gateway.onSessionNow);
     await storage.lock.setPort(gateway.port);
-    const { imports, usageLimits } = services;
-    const automated = {
-      ...storage,
-      ...repositories,
-      ...running,
-      ...programs,
-      imports,
-      usageLimits,
-      budgets,
-      startHolds,
-    };
+    const automated = { ...repositories, ...machine };
     const { scheduler, endAllIdle } = await startAutomation(context, automated);
-    reactToChanges(context, { machine, store, sessions: running.sessions, scheduler, gateway, onBudgetNews });
+    reactToChanges(context, { machine, store, sessions: running.sessions, scheduler, gateway });
     return {
       port: gateway.port,
       createLoginCode: logins.createCode,

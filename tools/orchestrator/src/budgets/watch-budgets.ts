@@ -47,20 +47,18 @@ const LOOK_MS = 30_000;
 export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
   const { store, edges, log } = parts;
   const figures = new Map<StageId, string>();
+  /** Turns that were asked to end, until they have, or until the next look. */
   const interrupting = new Set<StageId>();
   let day: string | null = null; // the first look is as one on a new day: Callboard may have been away over midnight
 
   function interrupt(stageId: StageId): void {
     if (interrupting.has(stageId)) return;
     interrupting.add(stageId);
-    parts
-      .interrupt(stageId, 'Its budget is spent.')
-      .catch((error: unknown) => {
-        if (error instanceof Rejection)
-          log.info({ stageId, code: error.code }, 'a turn beyond its budget was not interrupted');
-        else log.error({ err: error, stageId }, 'interrupting a turn beyond its budget failed');
-      })
-      .finally(() => interrupting.delete(stageId));
+    parts.interrupt(stageId, 'Its budget is spent.').catch((error: unknown) => {
+      if (error instanceof Rejection)
+        log.info({ stageId, code: error.code }, 'a turn beyond its budget was not interrupted');
+      else log.error({ err: error, stageId }, 'interrupting a turn beyond its budget failed');
+    });
   }
 
   async function pass(): Promise<void> {
@@ -83,12 +81,16 @@ export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
   const unlisten = store.onEvent(({ type, data }) => {
     if (type === 'stage-removed') figures.delete(data.stageId);
     if (type !== 'session-updated') return;
+    if (data.state !== 'busy') interrupting.delete(data.stageId);
     const figure = figureOf(data);
     if (figures.get(data.stageId) === figure) return;
     figures.set(data.stageId, figure);
     passes.nudge();
   });
-  const timer = setInterval(passes.nudge, LOOK_MS).unref();
+  const timer = setInterval(() => {
+    interrupting.clear();
+    passes.nudge();
+  }, LOOK_MS).unref();
   passes.nudge();
   return {
     nudge: passes.nudge,

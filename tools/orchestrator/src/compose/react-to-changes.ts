@@ -24,6 +24,7 @@ interface MachineState {
   reAttaching: ReAttaching;
   startHolds: StartHolds;
   budgets: Budgets;
+  onBudgetNews: ReturnType<typeof composeBudgets>['onBudgetNews'];
 }
 
 export interface ReactingParts {
@@ -32,7 +33,6 @@ export interface ReactingParts {
   sessions: Sessions;
   scheduler: Scheduler;
   gateway: Gateway;
-  onBudgetNews: ReturnType<typeof composeBudgets>['onBudgetNews'];
 }
 
 /** Sends the notices to the boards and continues deferred work: at once, and whenever the state of the machine changes. */
@@ -55,7 +55,7 @@ export function reactToChanges({ log, life }: StartContext, parts: ReactingParts
     }),
     sandbox.onChange(tellNotices),
     startHolds.onChange(tellNotices),
-    parts.onBudgetNews((news) => (news === 'limits' ? resume() : tellNotices())),
+    machine.onBudgetNews((news) => (news === 'limits' ? resume() : tellNotices())),
     login.onChange(() => {
       tellNotices();
       scheduler.nudge();
