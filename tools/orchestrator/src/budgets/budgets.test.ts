@@ -143,7 +143,13 @@ it('keeps what is queued until the budget is raised, and then delivers it once',
   expect(await session.record()).toMatchObject({ spentBudget: null });
   const { store } = session;
   const resume = () =>
-    resumeDeferredWork({ store, log: silent, outboxBell: createBell(), resumeWith: async () => true });
+    resumeDeferredWork({
+      store,
+      log: silent,
+      outboxBell: createBell(),
+      repeatIn: async () => {},
+      resumeWith: async () => true,
+    });
   await resume();
   await resume();
   expect(await told(session)).toEqual(['More']);
