@@ -88,18 +88,10 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
     all.add(work);
   }
 
-  /** Goes on with a nudge. What a person asks for is begun even if the stage is on hold. */
-  const isWithheld = ({ stageId, by }: SideRun) =>
-    store.transact(async (tx) => {
-      if (by === null && (await isStageOnHold(tx, stageId))) return true;
-      const record = await tx.sessions.find(stageId);
-      return record !== null && (await budgetBefore(tx, record)) !== null;
-    });
-
   async function pass(): Promise<void> {
     for (const { run } of await store.read.sideRuns.listIn(['waiting'])) {
       if (isStopping || begun.size >= maxParallel) return;
-      if (!begun.has(run.id) && !(await isWithheld(run))) begin(run);
+      if (!begun.has(run.id) && !(await isWithheld(store, run))) begin(run);
     }
   }
 
@@ -137,6 +129,14 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
     },
   };
 }
+
+/** Whether a hold or a spent budget keeps a run waiting; it goes on with a nudge. What a person asks for is begun on hold as well. */
+const isWithheld = (store: Store, { stageId, by }: SideRun): Promise<boolean> =>
+  store.transact(async (tx) => {
+    if (by === null && (await isStageOnHold(tx, stageId))) return true;
+    const record = await tx.sessions.find(stageId);
+    return record !== null && (await budgetBefore(tx, record)) !== null;
+  });
 
 /** Marks a due run as running, before anything is spawned. Returns null if it is not due any more. */
 async function claim(tx: Tx, id: string): Promise<SideRun | null> {
