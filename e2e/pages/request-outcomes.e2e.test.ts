@@ -1,9 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { mcpServer } from '../../test-support/mcp-server.ts';
-import { type Desk, openDesk, openOwnDesk } from '../support/desk.ts';
+import { type Desk, openDesk } from '../support/desk.ts';
 
 const done = { text: 'All finished.' };
 const exact = (name: string) => ({ name, exact: true });
@@ -47,38 +44,4 @@ it('lets a person decline to answer a question, and tells Claude why', async () 
     .waitFor();
   await page.getByText('You know better').first().waitFor();
   expect(errors).toEqual([]);
-});
-
-it('fills in the form of an MCP server, and shows missing fields at once', async () => {
-  const desk = await openOwnDesk(async ({ folder }) => {
-    const mcpServers = { asker: mcpServer({ tools: ['ask_name'] }) };
-    await mkdir(join(folder, 'home'), { recursive: true });
-    await writeFile(join(folder, 'home', '.claude.json'), JSON.stringify({ mcpServers }));
-  });
-  const { page, errors, origin } = desk;
-  const asks = { tools: [{ name: 'mcp__asker__ask_name', input: {} }] };
-  const stageId = await begin(desk, 'Login form', [asks, done]);
-  await page
-    .getByRole('dialog', { name: /^Login form: Use/ })
-    .getByRole('button', exact('Allow'))
-    .click();
-  const dialog = page.getByRole('dialog', exact('Login form: asker asks for details'));
-  await dialog.getByText('Your name?').waitFor();
-  const send = dialog.getByRole('button', exact('Send'));
-  expect(await send.isDisabled()).toBe(true);
-  const age = dialog.getByRole('textbox', { name: 'age' });
-  await age.fill('old');
-  await dialog.getByText('This is not a number.').waitFor();
-  await dialog.getByRole('textbox', { name: 'name' }).fill('Ada');
-  expect(await send.isDisabled()).toBe(true);
-  await age.fill('36.5');
-  await send.click();
-  await dialog.getByRole('alert').getByText(/age/).waitFor();
-  await age.fill('36');
-  await send.click();
-  await review(page, 'Login form').waitFor();
-  await page.goto(`${origin}/stages/${stageId}`);
-  await page.getByText(/^Answered by /).waitFor();
-  expect(JSON.stringify(desk.model.requests.at(-1)?.messages)).toContain('\\"name\\":\\"Ada\\",\\"age\\":36');
-  expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
 });

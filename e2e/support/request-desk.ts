@@ -1,5 +1,4 @@
 import { prompt } from '@callboard/scripted-model';
-import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { callApi } from './api.ts';
 import { type Desk, openDesk } from './desk.ts';
@@ -8,7 +7,6 @@ type Steps = Parameters<typeof prompt>[0]['steps'];
 
 /** A desk for tests of requests. */
 interface RequestDesk extends Desk {
-  newPage(): Promise<Page>;
   /** Creates a stage and starts it; resolves with its id. */
   begin(title: string, steps: Steps, fields?: object): Promise<string>;
   send(method: 'GET' | 'POST' | 'PATCH', path: string, data?: object): Promise<{ [name: string]: unknown }>;
@@ -28,7 +26,7 @@ export async function openRequestDesk(): Promise<RequestDesk> {
     await send('POST', `/api/stages/${id}/start`);
     return id;
   };
-  return { ...desk, newPage: () => desk.context.newPage(), begin, send };
+  return { ...desk, begin, send };
 }
 
 export const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });

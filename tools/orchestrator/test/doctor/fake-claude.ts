@@ -1,6 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
 
@@ -15,7 +16,10 @@ export async function fakeClaude(folder: string, script: string): Promise<string
 /** Creates a program that runs the real CLI and breaks promises. */
 export function lyingClaude(folder: string): Promise<string> {
   const program = fileURLToPath(new URL('lying-claude.ts', import.meta.url));
-  return fakeClaude(folder, `#!/bin/sh\nexec '${process.execPath}' '${program}' '${REAL_CLAUDE}' "$@"\n`);
+  return fakeClaude(
+    folder,
+    `#!/bin/sh\nexec '${process.execPath}' --import '${COMPILE_CACHE}' '${program}' '${REAL_CLAUDE}' "$@"\n`,
+  );
 }
 
 /** Returns the living processes that a doctor started with `tmp` as its temporary folder. */

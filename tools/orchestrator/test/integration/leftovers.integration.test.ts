@@ -74,6 +74,8 @@ it('lists processes without the marker that outlive a stop, and ends only those 
   expect(await client.command('end_leftovers', { stageId, pids })).toEqual({ processes: [] });
   expect(await Promise.all([...left, other].map(isAlive))).toEqual([false, false, false, false, true]);
   expect(await client.command('get_session', { stageId })).toMatchObject({ session: { leftovers: 0 } });
+  const ended = expect.stringMatching(/ ended 4 processes that outlived the session/);
+  expect(await client.transcript(stageId)).toContainEqual(expect.objectContaining({ text: ended }));
   const again = client.command('end_leftovers', { stageId, pids });
   await expect(again).rejects.toMatchObject({ code: 'unknown_process' });
 });
