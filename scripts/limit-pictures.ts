@@ -1,5 +1,6 @@
 import type { BoardView, LimitStatus, StageView } from '@callboard/contract';
 import type { Page } from 'playwright-core';
+import { openAlone } from './open-alone.ts';
 
 type Show = (tab?: string) => Promise<void>;
 
@@ -48,28 +49,18 @@ async function withLimits(page: Page, { status, wait }: Scene, look: () => Promi
   await page.unroute('**/api/board');
 }
 
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(new URL(path, page.url()).href);
-  await page
-    .getByRole('dialog')
-    .first()
-    .waitFor({ timeout: 1_000 })
-    .catch(() => undefined);
-  await page.keyboard.press('Escape');
-  await page.waitForTimeout(300);
-}
-
 /** Usage limits of the account, by the name of the picture. */
 export const limitPictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
-  'limit-near': (page) => withLimits(page, { status: 'near' }, () => open(page, '/')),
-  'limit-board': (page) => withLimits(page, { status: 'reached', wait: 'by-itself' }, () => open(page, '/')),
-  'limit-sessions': (page) => withLimits(page, { status: 'reached', wait: 'by-itself' }, () => open(page, '/sessions')),
+  'limit-near': (page) => withLimits(page, { status: 'near' }, () => openAlone(page, '/')),
+  'limit-board': (page) => withLimits(page, { status: 'reached', wait: 'by-itself' }, () => openAlone(page, '/')),
+  'limit-sessions': (page) =>
+    withLimits(page, { status: 'reached', wait: 'by-itself' }, () => openAlone(page, '/sessions')),
   'limit-stage': (page, show) => withLimits(page, { status: 'reached', wait: 'by-itself' }, () => show()),
   'limit-kept': (page, show) => withLimits(page, { status: 'reached', wait: 'kept' }, () => show()),
   'limit-details': (page, show) => withLimits(page, { status: 'reached', wait: 'by-itself' }, () => show('details')),
   'limit-dialog': (page) =>
     withLimits(page, { status: 'reached', wait: 'by-itself' }, async () => {
-      await open(page, '/');
+      await openAlone(page, '/');
       await page.getByRole('button', { name: 'Usage limits', exact: true }).click();
       await page.getByRole('dialog', { name: 'Usage limits' }).waitFor();
     }),

@@ -13,6 +13,7 @@ import { finishingPictures } from './finishing-pictures.ts';
 import { goingBackPictures } from './going-back-pictures.ts';
 import { limitPictures } from './limit-pictures.ts';
 import { movingInPictures } from './moving-in-pictures.ts';
+import { alone, openPage } from './open-alone.ts';
 import { pullRequestPictures } from './pull-request-pictures.ts';
 import { reviewPictures } from './review-pictures.ts';
 import { rulePictures } from './rule-pictures.ts';
@@ -35,21 +36,7 @@ const SIZES = {
 const isWanted = (name: string) => wanted.length === 0 || wanted.includes(name);
 type Look = (page: Page, scene: Scene) => Promise<void>;
 
-const open = (path: string) => async (page: Page) => {
-  await page.goto(new URL(path, page.url()).href);
-  await page.locator('#main').waitFor({ state: 'attached' }); // out of reach while a dialog is open
-};
-
-/** Sets the requests aside, so that the page itself is seen. They stay so for all pictures that follow. */
-async function alone(page: Page): Promise<void> {
-  await page
-    .getByRole('dialog')
-    .first()
-    .waitFor({ timeout: 1_000 })
-    .catch(() => undefined);
-  await page.keyboard.press('Escape');
-  await page.waitForTimeout(300);
-}
+const open = (path: string) => (page: Page) => openPage(page, path);
 
 const PICTURES: Record<string, Look> = {
   overlay: async (page) => {

@@ -1,5 +1,6 @@
 import type { BoardView, StageView, TurnOutcome, WorktreeCommand } from '@callboard/contract';
 import type { Page } from 'playwright-core';
+import { openAlone } from './open-alone.ts';
 
 type Show = (tab?: string) => Promise<void>;
 
@@ -92,14 +93,6 @@ const FILES = {
   fileCount: 2,
   bytes: 8_332,
 };
-
-/** Opens a page and sets the request over it aside. */
-async function openAlone(page: Page, path: string): Promise<void> {
-  await page.goto(new URL(path, page.url()).href);
-  await page.waitForTimeout(1_000);
-  await page.keyboard.press('Escape');
-  await page.waitForTimeout(300);
-}
 
 /** The worktrees in the settings of a project. */
 async function worktrees(page: Page): Promise<void> {

@@ -45,7 +45,31 @@ const click = (worker: Worker, action: string) =>
     await done;
   }, action);
 
-it('shows what is pushed, denies from the notification, says that it was answered, and that Callboard is away', async () => {
+/** Ends the subscription as a browser does that has made another one. Returns what the worker has sent to which end. */
+const renew = (worker: Worker) =>
+  worker.evaluate(async () => {
+    const event = new Event('pushsubscriptionchange');
+    const keys = { p256dh: 'B'.repeat(87), auth: 'a'.repeat(22) };
+    const made = { endpoint: 'https://push.example.com/send/2', expirationTime: null, keys };
+    let done: Promise<unknown> = Promise.resolve();
+    Object.defineProperties(event, {
+      newSubscription: { value: { toJSON: () => made, unsubscribe: async () => true } },
+      waitUntil: { value: (work: Promise<unknown>) => (done = work) },
+    });
+    const send = globalThis.fetch;
+    const sent: string[] = [];
+    globalThis.fetch = async (...given) => {
+      const response = await send(...given);
+      sent.push(`${given[1]?.method ?? 'GET'} ${String(given[0])} ${response.status}`);
+      return response;
+    };
+    globalThis.dispatchEvent(event);
+    await done;
+    globalThis.fetch = send;
+    return sent;
+  });
+
+it('shows what is pushed, denies from the notification, says that it was answered, and that Callboard is away; loads pages and logs in', async () => {
   const desk = await openOwnDesk(undefined, { hasNotifications: true, hasWorker: true });
   const { page, context, origin, api, errors } = desk;
   await context.grantPermissions(['notifications'], { origin });
@@ -88,6 +112,8 @@ it('shows what is pushed, denies from the notification, says that it was answere
   await expect.poll(() => shown(worker)).toEqual([{ ...late, silent: true }]);
   await push({ ...message, title: 'Checkout: answered', body: '', request: null, actions: 'none', isSettled: true });
   await expect.poll(() => shown(worker)).toEqual([{ title: 'Checkout: answered', body: '', silent: true }]);
+  expect((await renew(worker)).at(-1)).toMatch(/^POST \/api\/push\S* 20\d$/);
+  expect(await shown(worker)).toHaveLength(1); // nothing to tell
   expect(errors).toEqual([]);
 
   await desk.command('down');
@@ -96,5 +122,15 @@ it('shows what is pushed, denies from the notification, says that it was answere
   expect(await page.evaluate(async () => (await caches.keys()).length)).toBe(0);
   const again = await desk.start(Number(new URL(origin).port));
   onTestFinished(again.stop);
-  await page.getByRole('region', { name: 'Review' }).waitFor({ state: 'attached' }); // by itself
+  const board = page.getByRole('region', { name: 'Review' });
+  await board.waitFor({ state: 'attached' }); // by itself
+  // A reload and another login go through the worker as well.
+  const isWorkers = () => page.evaluate(() => navigator.serviceWorker.controller !== null);
+  await page.reload();
+  await board.waitFor({ state: 'attached' });
+  expect(await isWorkers()).toBe(true);
+  await context.clearCookies();
+  await page.goto(again.loginLink);
+  await board.waitFor({ state: 'attached' });
+  expect([await isWorkers(), page.url()]).toEqual([true, `${origin}/`]);
 });

@@ -25,14 +25,15 @@ export const idle = (id: string, outcome: string, fields: Record<string, unknown
 });
 
 interface SampleBoard {
+  seq?: number;
   stages: { stage: Stage; session?: SessionSummary }[];
   pending?: PendingRequest[];
   unsettled?: Decision[];
 }
 
-export const board = ({ stages, pending = [], unsettled = [] }: SampleBoard) =>
+export const board = ({ seq = 1, stages, pending = [], unsettled = [] }: SampleBoard) =>
   boardView({
-    ...{ seq: 1, projects: [], pending, unsettled, warnings: [], paused: null },
+    ...{ seq, projects: [], pending, unsettled, warnings: [], paused: null },
     ...{
       sandbox: SANDBOX_UNTRIED,
       claude: CLAUDE_UNCHECKED,

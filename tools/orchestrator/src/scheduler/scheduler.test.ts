@@ -2,6 +2,7 @@ import { type Column, LIMIT_DEFAULTS, LimitsView, NO_LIMITS, type SessionState, 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { asked, busyTestSession, turnEnded } from '../../test/support/test-session.ts';
 import { openTestStore, sampleStage, silent } from '../../test/support/test-store.ts';
+import type { Store } from '../store/store.ts';
 import { limitGate } from './limit-gate.ts';
 import { memoryGate } from './memory-gate.ts';
 import { startScheduler } from './scheduler.ts';
@@ -35,6 +36,17 @@ function stage(id: string, { column = 'ready', autoStart = true, priority = 2, s
     column,
     session: state === undefined ? null : session,
   });
+}
+
+/** Starts a scheduler with room for one session, which is stopped at the end of the test. */
+function startOn(store: Store, parts: Partial<Parameters<typeof startScheduler>[0]> = {}) {
+  const scheduler = startScheduler({
+    ...{ store, log: silent, maxParallel: 1, mayStart: () => true, waits: NO_WAITS, gates: [] },
+    ...{ holds: createStartHolds(), start: async () => undefined },
+    ...parts,
+  });
+  onTestFinished(scheduler.stop);
+  return scheduler;
 }
 
 const pickRunnable = ({ stages }: { stages: StageView[] }, maxParallel: number) =>
@@ -117,12 +129,10 @@ describe('start gates', () => {
     const told = vi.fn();
     holds.onChange(told);
     const started: string[] = [];
-    const scheduler = startScheduler({
-      ...{ store: given.store, log: silent, maxParallel: 1, mayStart: () => true, waits: NO_WAITS, holds },
-      gates: [() => memoryGate(machine.available, [])],
+    const scheduler = startOn(given.store, {
+      ...{ holds, gates: [() => memoryGate(machine.available, [])] },
       start: async (stageId) => void started.push(stageId),
     });
-    onTestFinished(scheduler.stop);
     await scheduler.drain();
     scheduler.nudge();
     await scheduler.drain();
@@ -177,19 +187,7 @@ it('reads the board when a session stops working, not at its other steps or when
   await given.addStage({ autoStart: true }); // waits for room
   const { store } = session;
   const board = vi.spyOn(store, 'board');
-  const scheduler = startScheduler({
-    ...{
-      store,
-      log: silent,
-      maxParallel: 1,
-      mayStart: () => true,
-      waits: NO_WAITS,
-      gates: [],
-      holds: createStartHolds(),
-    },
-    start: async () => undefined,
-  });
-  onTestFinished(scheduler.stop);
+  const scheduler = startOn(store);
   await session.tell(asked('r1'));
   await scheduler.drain();
   const before = board.mock.calls.length;
@@ -217,19 +215,7 @@ it('ignores free capacity while no stage is ready, and uses it when one may be r
   const { store } = session;
   const board = vi.spyOn(store, 'board');
   const started: string[] = [];
-  const scheduler = startScheduler({
-    ...{
-      store,
-      log: silent,
-      maxParallel: 1,
-      mayStart: () => true,
-      waits: NO_WAITS,
-      gates: [],
-      holds: createStartHolds(),
-    },
-    start: async (stageId) => void started.push(stageId),
-  });
-  onTestFinished(scheduler.stop);
+  const scheduler = startOn(store, { start: async (stageId) => void started.push(stageId) });
   await scheduler.drain();
   const before = board.mock.calls.length;
   await session.tell(asked('r1'));

@@ -3,6 +3,7 @@ import { ActionIcon, Checkbox, Switch } from '@mantine/core';
 import { IconVolume } from '@tabler/icons-react';
 import { useMe, useSetAlerts } from '../features/interaction/api/use-me.ts';
 import { useCanCommand } from '../stream/stream-context.tsx';
+import { PlainPage } from '../ui/plain-page.tsx';
 import { playSound } from './alert-sounds.ts';
 import css from './notifications.module.css';
 import { PushPart } from './push-part.tsx';
@@ -33,8 +34,7 @@ export default function NotificationsPage() {
   const isOff = !useCanCommand();
   const change = (changed: Partial<AlertSettings>) => set.mutate({ ...alerts, ...changed });
   return (
-    <div className={css.page}>
-      <h1 className={css.head}>Notifications</h1>
+    <PlainPage title="Notifications">
       <ThisBrowser />
       <PushPart alerts={alerts} isOff={isOff} change={change} />
       <section className={css.part} aria-labelledby="signals">
@@ -48,7 +48,7 @@ export default function NotificationsPage() {
         <h2 id="quiet">Quiet hours</h2>
         <QuietHoursFields quiet={alerts.quiet} isOff={isOff} change={(quiet) => change({ quiet })} />
       </section>
-    </div>
+    </PlainPage>
   );
 }
 

@@ -1,16 +1,7 @@
-import {
-  type BoardView,
-  boardView,
-  CLAUDE_UNCHECKED,
-  type Decision,
-  NO_LIMITS,
-  type PendingRequest,
-  SANDBOX_UNTRIED,
-  type SessionSummary,
-  type Stage,
-  type TranscriptEntry,
-} from '@callboard/contract';
+import type { Decision, PendingRequest, SessionSummary, Stage, TranscriptEntry } from '@callboard/contract';
 import { sampleRequest, sampleSession, sampleStage } from '@callboard/contract/samples';
+
+export { board } from '@callboard/contract/sample-board';
 
 // Sample data for unit tests: complete values, changed where a test needs it.
 
@@ -49,30 +40,6 @@ export const decision = (of: PendingRequest, change: Partial<Decision> = {}): De
   settlement: null,
   ...change,
 });
-
-interface BoardSample {
-  seq?: number;
-  stages: { stage: Stage; session?: SessionSummary }[];
-  pending?: PendingRequest[];
-  unsettled?: Decision[];
-}
-
-export const board = ({ seq = 1, stages, pending = [], unsettled = [] }: BoardSample): BoardView =>
-  boardView({
-    seq,
-    projects: [],
-    warnings: [],
-    paused: null,
-    startHolds: [],
-    budgets: [],
-    limits: NO_LIMITS,
-    holds: [],
-    sandbox: SANDBOX_UNTRIED,
-    claude: CLAUDE_UNCHECKED,
-    stages: stages.map((s) => ({ ...s.stage, session: s.session ?? null })),
-    pending,
-    unsettled,
-  });
 
 type EntryOf<K extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { kind: K }>;
 

@@ -9,6 +9,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Note } from '../../../ui/note.tsx';
+import { PlainPage } from '../../../ui/plain-page.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { trashQuery, useRestore } from '../api/use-trash.ts';
 import css from './trash.module.css';
@@ -23,12 +24,10 @@ export default function TrashPage() {
     if (restore.isError) restore.reset();
   };
   return (
-    <div className={css.page}>
-      <h1 className={css.head}>Trash</h1>
-      <p className={css.about}>
-        What was kept of worktrees that were removed: unfinished work, and files that git ignores. It is deleted for
-        good after 30 days.
-      </p>
+    <PlainPage
+      title="Trash"
+      about="What was kept of worktrees that were removed: unfinished work, and files that git ignores. It is deleted for good after 30 days."
+    >
       {restore.isSuccess && (
         <div role="status">
           <Note>
@@ -61,7 +60,7 @@ export default function TrashPage() {
           />
         )}
       </Dialog>
-    </div>
+    </PlainPage>
   );
 }
 
