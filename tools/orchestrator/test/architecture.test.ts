@@ -274,6 +274,7 @@ describe('the board in the browser', () => {
     stream: ['data', 'lib'],
     'request words': ['features/interaction', 'lib'],
     'features/board': [...feature, 'request words'],
+    'features/budgets': feature,
     'features/checks': feature,
     'features/decisions': [...feature, 'request words'],
     'features/interaction': [...feature, 'request words'],
@@ -288,6 +289,7 @@ describe('the board in the browser', () => {
     app: [
       ...feature,
       'features/board',
+      'features/budgets',
       'features/checks',
       'features/decisions',
       'features/interaction',

@@ -1,6 +1,7 @@
 import { Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import {
   IconBellCog,
+  IconCoin,
   IconDevices,
   IconHourglass,
   IconKeyboard,
@@ -10,6 +11,7 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
+import { openBudgets } from '../data/budgets-dialog.ts';
 import { openLimitsDialog } from '../data/limits-dialog.ts';
 import { boardQuery } from '../data/queries.ts';
 import { PresentationItems } from '../features/interaction/components/presentation-items.tsx';
@@ -38,6 +40,9 @@ export default function AccountItems() {
       </Menu.Item>
       <Menu.Item leftSection={<IconDevices size={16} />} onClick={openLogins}>
         Logins
+      </Menu.Item>
+      <Menu.Item leftSection={<IconCoin size={16} />} onClick={() => openBudgets()}>
+        Budgets
       </Menu.Item>
       {hasLimits && (
         <Menu.Item leftSection={<IconHourglass size={16} />} onClick={openLimitsDialog}>

@@ -3,6 +3,7 @@ import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
+import { closeBudgets, useBudgetsDialog } from '../data/budgets-dialog.ts';
 import { closeCompleteDialog, useCompleteDialogStage } from '../data/complete-dialog.ts';
 import { closeDeleteDialog, useDeleteDialogStage } from '../data/delete-dialog.ts';
 import { closeHoldsDialog, useHoldsDialog } from '../data/holds.ts';
@@ -36,6 +37,7 @@ const DeleteDialog = lazyComponent(() => import('../features/session/components/
 const MomentDialog = lazyComponent(() => import('../features/session/components/moment-dialog.tsx'));
 const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
+const BudgetsDialog = lazyComponent(() => import('../features/budgets/components/budgets-dialog.tsx'));
 const HoldsDialog = lazyComponent(() => import('../features/holds/components/holds-dialog.tsx'));
 const LimitsDialog = lazyComponent(() => import('../features/limits/components/limits-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
@@ -95,6 +97,7 @@ function Framed() {
       <AtMoment />
       <Limits />
       <Holding />
+      <Budgets />
     </>
   );
 }
@@ -117,6 +120,18 @@ function Completing() {
   return (
     <ErrorBoundary name="What completes a stage" close={closeCompleteDialog}>
       {isLoaded && <CompleteDialog />}
+    </ErrorBoundary>
+  );
+}
+
+/** Shows the budgets; loaded when they are first opened. */
+function Budgets() {
+  const { isOpen, scope } = useBudgetsDialog();
+  const [isLoaded, setLoaded] = useState(false);
+  if (isOpen && !isLoaded) setLoaded(true);
+  return (
+    <ErrorBoundary name="The list of budgets" close={closeBudgets}>
+      {isLoaded && <BudgetsDialog opened={isOpen} scope={scope} close={closeBudgets} />}
     </ErrorBoundary>
   );
 }

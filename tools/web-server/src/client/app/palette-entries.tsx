@@ -7,6 +7,7 @@ import {
   IconCheck,
   IconCircleDot,
   IconClockPause,
+  IconCoin,
   IconDevices,
   IconExternalLink,
   IconFileDiff,
@@ -33,6 +34,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
+import { openBudgets } from '../data/budgets-dialog.ts';
 import { openCompleteDialog } from '../data/complete-dialog.ts';
 import { openDeleteDialog } from '../data/delete-dialog.ts';
 import { openHoldsDialog, usePutHold } from '../data/holds.ts';
@@ -151,6 +153,10 @@ export function usePageEntries(): PaletteEntry[] {
           }),
         ]
       : []),
+    entry('budgets', 'Budgets', () => setTimeout(() => openBudgets()), {
+      icon: <IconCoin {...ICON} />,
+      words: 'cost money tokens spending limit',
+    }),
     entry('logins', 'Logins', () => setTimeout(openLogins), { icon: <IconDevices {...ICON} /> }),
     entry('theme', isDark ? 'Light theme' : 'Dark theme', () => setColorScheme(isDark ? 'light' : 'dark'), {
       icon: isDark ? <IconSun {...ICON} /> : <IconMoon {...ICON} />,

@@ -10,6 +10,7 @@ import { askFor, turnToPage } from '../features/interaction/model/arming-store.t
 import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
+import { BudgetBanner } from '../features/session/components/budget-banner.tsx';
 import { FinishSection } from '../features/session/components/finish-panel.tsx';
 import { HoldBanner } from '../features/session/components/hold-banner.tsx';
 import { LeftoversPanel } from '../features/session/components/leftovers-panel.tsx';
@@ -91,6 +92,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
       <LoginBanner stage={stage} />
       <LimitBanner stage={stage} />
       <HoldBanner stage={stage} />
+      <BudgetBanner stage={stage} />
       <SetUpPanel stage={stage} />
       <LeftoversPanel stage={stage} />
       <StageTabs stage={stage} current={tab} />

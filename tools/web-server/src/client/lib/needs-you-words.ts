@@ -1,4 +1,11 @@
-import { type AlarmCode, hasFailed, type RequestId, type StageId, type StageView } from '@callboard/contract';
+import {
+  type AlarmCode,
+  hasFailed,
+  type RequestId,
+  type StageId,
+  type StageView,
+  spentWords,
+} from '@callboard/contract';
 import { BEFORE_START_WORDS, beforeStart } from './before-start.ts';
 import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
@@ -51,6 +58,7 @@ export function stoppedWords(stage: StageView): StageWords {
     return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
   if (session?.openDenial != null && session.lastTurn?.outcome === 'succeeded')
     return { text: `Claude Code denied ${session.openDenial.asked}`, tone: 'needs' };
+  if (session?.spentBudget != null) return { text: `Budget spent: ${spentWords(session.spentBudget)}`, tone: 'needs' };
   const cause = beforeStart(stage);
   if (cause !== null) return BEFORE_START_WORDS[cause];
   const atLimit = limitWaitWords(stage);

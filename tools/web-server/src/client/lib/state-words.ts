@@ -52,6 +52,7 @@ export const PHASE_FINISHED = 'Phase finished';
 function restWords(stage: StageView): StateWords {
   const { session } = stage;
   if (session?.withheld) return { words: 'On hold', tone: 'plain' };
+  if (session?.spentBudget != null) return { words: 'Budget spent, needs you', tone: 'needs' };
   const atLimit = limitWaitWords(stage);
   if (atLimit !== null) return { words: atLimit, tone: stage.column === 'needs-you' ? 'needs' : 'plain' };
   if (isLoggedOutStage(stage)) return { words: 'Claude is not logged in', tone: 'needs' };

@@ -3,11 +3,13 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { z } from 'zod';
+import { openBudgets } from '../../../data/budgets-dialog.ts';
 import { usePutHold } from '../../../data/holds.ts';
 import { openLimitsDialog } from '../../../data/limits-dialog.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { useTrustDialog, useTrustLater } from '../../../data/trust-query.ts';
 import { readStored, writeStored } from '../../../lib/browser-storage.ts';
+import { budgetLines } from '../../../lib/budget-words.ts';
 import { withCheck } from '../../../lib/command-parts.ts';
 import { count } from '../../../lib/format.ts';
 import { heldSince } from '../../../lib/hold-words.ts';
@@ -31,6 +33,7 @@ export function BoardNotices() {
       <ClaudeNotice />
       <HoldNotices />
       <LimitNotice />
+      <BudgetNotices />
       <Warnings />
       <SandboxNotices />
       <TrustNotices />
@@ -106,6 +109,18 @@ function LimitNotice() {
       </Button>
     </Notice>
   );
+}
+
+/** Budgets that are spent or nearly so. */
+function BudgetNotices() {
+  const { data: lines = [] } = useQuery({ ...boardQuery, select: budgetLines });
+  return lines.map((text) => (
+    <Notice key={text} text={text}>
+      <Button variant="default" size="compact-md" onClick={() => openBudgets()}>
+        Budgets
+      </Button>
+    </Notice>
+  ));
 }
 
 const waitingForReset = (view: BoardView): number =>

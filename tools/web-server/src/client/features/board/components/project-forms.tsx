@@ -2,8 +2,11 @@ import type { Project, ProjectId } from '@callboard/contract';
 import { Autocomplete, Button, Checkbox, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, type FormEvent, useState } from 'react';
+import { useBudget } from '../../../data/budgets.ts';
+import { openBudgets } from '../../../data/budgets-dialog.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { BudgetRow } from '../../../ui/budget-meter.tsx';
 import { Confirm } from '../../../ui/confirm-dialog.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { editorsQuery, useEditProject, useRemoveProject } from '../api/use-board-commands.ts';
@@ -63,6 +66,7 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
       </Tabs.List>
       <Tabs.Panel {...keptTab('settings')}>
         <SettingsForm project={project} />
+        <ProjectBudget projectId={projectId} />
       </Tabs.Panel>
       <Tabs.Panel {...keptTab('worktrees')}>
         <WorkspaceSettingsForm project={project} />
@@ -95,6 +99,17 @@ function UnsavedMark({ name }: { name: string }) {
       , not saved
     </span>
   ) : null;
+}
+
+/** How much the stages of the project may spend. It is kept at once, not with the form. */
+function ProjectBudget({ projectId }: { projectId: ProjectId }) {
+  const scope = { projectId };
+  return (
+    <section className={css.form} aria-labelledby="project-budget">
+      <h3 id="project-budget">Budget</h3>
+      <BudgetRow budget={useBudget(scope)} change={() => openBudgets(scope)} />
+    </section>
+  );
 }
 
 function SettingsForm({ project }: { project: Project }) {

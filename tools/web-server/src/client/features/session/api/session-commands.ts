@@ -54,6 +54,14 @@ export const useGoOn = (title: string) =>
     stageId: ({ stageId }) => stageId,
   });
 
+/** Continues a stage once beyond its spent budget. */
+export const useContinueBeyond = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) => client.command('continue_beyond_budget', { stageId }),
+    failed: `${title} still waits as before`,
+    stageId: (stageId) => stageId,
+  });
+
 /** Stops a background task. Resolves when Claude Code confirms it. */
 export function useStopTask(stageId: StageId) {
   return useCommand({

@@ -2,6 +2,7 @@ import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconEye, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { type ComponentType, useState } from 'react';
+import { useBudgetAtStage } from '../../../data/budgets.ts';
 import {
   useAcknowledgeDenial,
   useAdvanceStage,
@@ -68,9 +69,7 @@ function RestActions({ stage, continueHint, CheckSlot }: StageActionsProps) {
   if (checkAtGate(stage) !== null) return <CheckSlot stage={stage} />;
   return (
     <>
-      {!isLoggedOutStage(stage) && stage.session?.limitWait == null && beforeStart(stage) === null && (
-        <ContinueButton stage={stage} continueHint={continueHint} />
-      )}
+      {mayContinue(stage) && <ContinueButton stage={stage} continueHint={continueHint} />}
       {canAcknowledgeDenial(stage) && <RetryDenial stage={stage} />}
       {canAcknowledgeDenial(stage) && <SeenButton stage={stage} />}
       <CompleteActions stage={stage} isQuiet={next !== null || !wentWell} />
@@ -78,6 +77,13 @@ function RestActions({ stage, continueHint, CheckSlot }: StageActionsProps) {
     </>
   );
 }
+
+/** Whether Continue is the next step. Where something else must happen first, a banner has it. */
+const mayContinue = (stage: StageView): boolean =>
+  !isLoggedOutStage(stage) &&
+  stage.session?.limitWait == null &&
+  stage.session?.spentBudget == null &&
+  beforeStart(stage) === null;
 
 /** Continues the stage where it stopped, with or without a running process. */
 function ContinueButton({ stage, continueHint }: Omit<StageActionsProps, 'CheckSlot'>) {
@@ -115,10 +121,12 @@ function SeenButton({ stage }: { stage: StageView }) {
 
 function StartButton({ stage }: { stage: StageView }) {
   const start = useStartStage(stage.title);
+  const canCommand = useCanCommand();
+  if (useBudgetAtStage(stage) !== null) return null; // its banner starts it
   return (
     <Button
       leftSection={<IconPlayerPlayFilled size={14} />}
-      disabled={!useCanCommand()}
+      disabled={!canCommand}
       loading={start.isPending}
       onClick={() => start.mutate(stage.id)}
     >

@@ -2,10 +2,13 @@ import { resumeCommand, type StageView, shellQuote } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import type { ComponentType, ReactNode } from 'react';
 import { Link } from 'react-router';
+import { useBudget } from '../../../data/budgets.ts';
+import { openBudgets } from '../../../data/budgets-dialog.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { cost, exactTime } from '../../../lib/format.ts';
 import { modeWords } from '../../../lib/permission-modes.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
+import { BudgetRow } from '../../../ui/budget-meter.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import { PromptFiles } from './prompt-files.tsx';
 import { SessionSwitches } from './session-switches.tsx';
@@ -15,6 +18,12 @@ import { StageGroup } from './stage-group.tsx';
 import css from './stage-head.module.css';
 import { StageReceipt } from './stage-receipt.tsx';
 import { SandboxOf } from './stage-sandbox.tsx';
+
+/** How much the stage may spend. */
+function BudgetOf({ stage }: { stage: StageView }) {
+  const scope = { stageId: stage.id };
+  return <BudgetRow budget={useBudget(scope)} change={() => openBudgets(scope)} />;
+}
 
 /** The stage's facts, and everything needed to find it outside of Callboard. */
 export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: ComponentType<{ stage: StageView }> }) {
@@ -69,6 +78,9 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
             <TokensRow tokens={usageOf(session).tokens} />
           </>
         )}
+        <Row name="Budget">
+          <BudgetOf stage={stage} />
+        </Row>
         <Row name="Sandbox">
           <SandboxOf stage={stage} />
         </Row>

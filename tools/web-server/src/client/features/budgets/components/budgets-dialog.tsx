@@ -1,0 +1,95 @@
+import { type BoardView, type Budget, scopeKey } from '@callboard/contract';
+import { Button, NumberInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { boardQuery } from '../../../data/queries.ts';
+import { budgetName } from '../../../lib/budget-words.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { BudgetMeter } from '../../../ui/budget-meter.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { ErrorNote } from '../../../ui/error-note.tsx';
+import { usePutBudget } from '../api/use-budgets.ts';
+import css from './budgets-dialog.module.css';
+
+interface BudgetsDialogProps {
+  opened: boolean;
+  /** The only budget to show; null: those of all stages, and of each project. */
+  scope: Budget['scope'] | null;
+  close: () => void;
+}
+
+/** How much stages may spend, and what they have spent. */
+export default function BudgetsDialog({ opened, scope, close }: BudgetsDialogProps) {
+  const { data: view } = useQuery(boardQuery);
+  const scopes = view === undefined ? [] : scope === null ? scopesOf(view) : [scope];
+  return (
+    <Dialog opened={opened} close={close} title={scope === null ? 'Budgets' : 'Budget'} size={560}>
+      <div className={css.budgets}>
+        {view !== undefined && scopes.map((one) => <BudgetForm key={scopeKey(one)} scope={one} view={view} />)}
+        <p className={css.hint}>
+          At 80 % you are warned. At 100 % running turns are interrupted, nothing starts by itself, and messages wait; a
+          stage then needs you. Tokens are known with each call of Claude, money about every ten seconds and exactly at
+          the end of a turn, so a turn goes a little beyond. Tokens read from the cache do not count. A day is a day
+          where the server is.
+        </p>
+      </div>
+    </Dialog>
+  );
+}
+
+const scopesOf = ({ projects, budgets }: BoardView): Budget['scope'][] => [
+  { day: true },
+  {},
+  ...projects.map(({ id }) => ({ projectId: id })),
+  ...budgets.flatMap(({ scope }) => ('stageId' in scope ? [scope] : [])),
+];
+
+type Field = number | string;
+const limitOf = (field: Field): number | null => (typeof field === 'number' && field > 0 ? field : null);
+
+function BudgetForm({ scope, view }: { scope: Budget['scope']; view: BoardView }) {
+  const budget = view.budgets.find((one) => scopeKey(one.scope) === scopeKey(scope));
+  const [usd, setUsd] = useState<Field>(budget?.usd ?? '');
+  const [tokens, setTokens] = useState<Field>(budget?.tokens ?? '');
+  const put = usePutBudget();
+  const canCommand = useCanCommand();
+  const wanted = { usd: limitOf(usd), tokens: limitOf(tokens) };
+  const isChanged = wanted.usd !== (budget?.usd ?? null) || wanted.tokens !== (budget?.tokens ?? null);
+  const name = budgetName(scope, view);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    put.mutate({ scope, ...wanted });
+  };
+  const remove = () => {
+    setUsd('');
+    setTokens('');
+    put.mutate({ scope });
+  };
+  return (
+    <form className={css.budget} onSubmit={submit} aria-label={name} noValidate>
+      <h3>{name}</h3>
+      {budget === undefined ? <p className={css.hint}>No limit.</p> : <BudgetMeter budget={budget} />}
+      <div className={css.fields}>
+        <NumberInput label="Money" prefix="$" min={0} decimalScale={2} hideControls value={usd} onChange={setUsd} />
+        <NumberInput
+          label="Tokens"
+          thousandSeparator=","
+          allowDecimal={false}
+          min={0}
+          hideControls
+          value={tokens}
+          onChange={setTokens}
+        />
+        <Button type="submit" disabled={!canCommand || !isChanged} loading={put.isPending}>
+          Save
+        </Button>
+        {budget !== undefined && (
+          <Button variant="default" disabled={!canCommand || put.isPending} onClick={remove}>
+            Remove
+          </Button>
+        )}
+      </div>
+      {put.isError && <ErrorNote lead="The budget was not changed." error={put.error} />}
+    </form>
+  );
+}

@@ -1,0 +1,41 @@
+import {
+  type BoardView,
+  type Budget,
+  covers,
+  nearLimit,
+  type SpentBudget,
+  type StageView,
+  spentLimit,
+  spentWords,
+} from '@callboard/contract';
+
+type Scope = Budget['scope'];
+
+/** Whose budget it is: "Budget of today". */
+export function budgetName(scope: Scope, { projects, stages }: Pick<BoardView, 'projects' | 'stages'>): string {
+  if ('stageId' in scope) return `Budget of ${stages.find(({ id }) => id === scope.stageId)?.title ?? scope.stageId}`;
+  if ('projectId' in scope)
+    return `Budget of ${projects.find(({ id }) => id === scope.projectId)?.name ?? scope.projectId}`;
+  return 'day' in scope ? 'Budget of today' : 'Budget of all stages';
+}
+
+/** The budget that keeps the stage from its work; null if none does, or it has something else to do. */
+export function budgetAtStage(stage: StageView, budgets: readonly Budget[]): SpentBudget | null {
+  const { session, completedAt } = stage;
+  if (completedAt !== null || (session !== null && session.alarm !== null)) return null;
+  if (session !== null) return session.state === 'busy' || session.state === 'starting' ? null : session.spentBudget;
+  const of = { stageId: stage.id, projectId: stage.projectId };
+  const spent = budgets.filter(({ scope }) => covers(scope, of)).map(spentLimit);
+  return spent.find((one) => one !== null) ?? null;
+}
+
+/** What the board says of budgets that are spent or nearly so. A stage whose own budget is spent says so itself. */
+export function budgetLines(view: Pick<BoardView, 'budgets' | 'projects' | 'stages'>): string[] {
+  return view.budgets.flatMap((budget) => {
+    const near = nearLimit(budget);
+    if (near === null) return [];
+    const name = budgetName(budget.scope, view);
+    if (near.spent < near.limit) return [`${name} nearly spent: ${spentWords(near)}.`];
+    return 'stageId' in budget.scope ? [] : [`${name} spent: ${spentWords(near)}. Nothing starts by itself.`];
+  });
+}
