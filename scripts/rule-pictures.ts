@@ -82,14 +82,21 @@ async function inbox(page: Page): Promise<void> {
 /** The rules of all projects, and calls that Claude Code denied, by the name of the picture. */
 export const rulePictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
   'rules-page': async (page) => {
-    await page.route('**/api/rules', async (route) => {
-      const view = await page.request.get(new URL('/api/board', page.url()).href);
-      await route.fulfill({ json: rulesOf(await view.json()) }).catch(() => undefined);
+    let seen: (view: BoardView) => void = () => undefined;
+    const board = new Promise<BoardView>((resolve) => {
+      seen = resolve;
     });
+    await page.route(BOARD, async (route) => {
+      const response = await route.fetch();
+      seen(await response.json());
+      await route.fulfill({ response });
+    });
+    await page.route('**/api/rules', async (route) => route.fulfill({ json: rulesOf(await board) }));
     await open(page, '/rules');
     await page.getByText(/^Used 14 times/).click();
     await page.waitForTimeout(500);
     await page.unroute('**/api/rules');
+    await page.unroute(BOARD);
   },
   'denial-board': (page) => withDenial(page, null, () => open(page, '/')),
   'denial-board-why': (page) => withDenial(page, WHY_NOT, () => open(page, '/')),

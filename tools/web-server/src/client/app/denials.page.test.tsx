@@ -133,6 +133,27 @@ describe('a call that Claude Code denied', () => {
     await waitFor(() => expect(sent()).toEqual([place]));
   });
 
+  it('is not allowed in the inbox by a key or a press that was meant for what stood there before its button', async () => {
+    seeAll();
+    const { user, sent, server } = open('/inbox');
+    let tell: () => void = () => undefined;
+    const known = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    server.answer({ get_denial_retry: () => known.then(() => ({ retry: MAY })) });
+    const seen = await screen.findByRole('button', { name: /Seen/ });
+    await user.click(screen.getByRole('link', { name: /Login form/ }));
+    await expect.poll(() => seen.getAttribute('aria-keyshortcuts')).toBe('a');
+    tell();
+    const button = await screen.findByRole('button', BUTTON);
+    await user.keyboard('t');
+    await user.click(button);
+    expect(sent()).toEqual([]);
+    await expect.poll(() => button.getAttribute('aria-keyshortcuts')).toBe('t');
+    await user.keyboard('t');
+    await waitFor(() => expect(sent()).toEqual([place]));
+  });
+
   it('says in the inbox why it cannot be allowed', async () => {
     open('/inbox', { retry: WHY_NOT });
     await screen.findByText(WHY_NOT.whyNot);

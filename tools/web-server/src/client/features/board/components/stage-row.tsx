@@ -92,10 +92,10 @@ export const StageRow = memo(function StageRow({ stageId, RequestSlot, isOff, dr
       {stage.column === 'needs-you' && (
         <div className={css.actions} data-stakes={card.stakes.length > 0 || undefined}>
           {card.stakes.length > 0 && <span className={css.stakes}>{card.stakes.join(', ')}</span>}
-          <RequestSlot stageId={stage.id} describedBy={describedBy} inHand={inHand} />
           {pending === 0 && <AdvanceButton stage={stage} describedBy={describedBy} />}
           {pending === 0 && <RunCheckButton stage={stage} describedBy={describedBy} />}
           {pending === 0 && <SeenButton stage={stage} describedBy={describedBy} />}
+          <RequestSlot stageId={stage.id} describedBy={describedBy} inHand={inHand} />
         </div>
       )}
     </article>

@@ -7,6 +7,7 @@ import { denialAtAGlance } from '../../../lib/needs-you-words.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useCanAnswer, useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
+import { SteadyButton } from '../../../ui/steady-button.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { useSetLater } from '../api/use-me.ts';
 import { requestKinds } from '../kinds/registry.ts';
@@ -51,21 +52,10 @@ export function CardRequest({ stageId, describedBy, inHand = false }: CardReques
   );
 }
 
-/** Allows the denied call that the stage stands for; only a press does. */
+/** Allows the denied call that the stage stands for, or says that this cannot be. */
 function CardDenial({ stage, describedBy }: { stage: StageView; describedBy: string }) {
   const denied = denialAtAGlance(stage);
-  if (denied === null) return null;
-  return (
-    <DecisionPlace
-      key={denied.requestId}
-      about={String(stage.id)}
-      takesKeys={false}
-      armsAlone={false}
-      describedBy={describedBy.split(' ').at(-1)}
-    >
-      <CardRetry denied={denied} title={stage.title} describedBy={describedBy} />
-    </DecisionPlace>
-  );
+  return denied === null ? null : <CardRetry denied={denied} title={stage.title} describedBy={describedBy} />;
 }
 
 interface CardRetryProps {
@@ -74,6 +64,7 @@ interface CardRetryProps {
   describedBy: string;
 }
 
+/** Only a press allows it, half a second after its button was drawn. */
 function CardRetry({ denied, title, describedBy }: CardRetryProps) {
   const { data } = useQuery(denialRetryQuery(denied));
   const retry = useRetryDenial(title);
@@ -82,21 +73,21 @@ function CardRetry({ denied, title, describedBy }: CardRetryProps) {
   const { rules, whyNot } = data.retry;
   if (whyNot !== null)
     return (
-      <span className={css.answering} title={visibleText(whyNot, 'prose')}>
+      <span className={css.cardHint} title={visibleText(whyNot, 'prose')}>
         cannot be allowed here
       </span>
     );
   return (
     <span title={retryDoes(rules)}>
-      <DecisionButton
+      <SteadyButton
         size="compact-sm"
         aria-describedby={describedBy}
         disabled={isOff}
         loading={retry.isPending}
-        act={() => retry.mutate(denied)}
+        onClick={() => retry.mutate(denied)}
       >
         Allow and try again
-      </DecisionButton>
+      </SteadyButton>
     </span>
   );
 }

@@ -16,6 +16,7 @@ import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
+import { useSteady } from '../../../ui/steady-button.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useProjectName } from '../api/use-request.ts';
 import { DecisionButton, DecisionPlace, useDecision, useKeysWork } from './decision-place.tsx';
@@ -89,12 +90,20 @@ function RetryAction({ stage }: { stage: StageView }) {
 
 function Retry({ denied, title }: { denied: DeniedCall; title: string }) {
   const { data } = useQuery(denialRetryQuery(denied));
+  if (data === undefined) return null;
+  const { rules, whyNot } = data.retry;
+  if (whyNot !== null) return <p className={css.stoppedDoes}>{visibleText(whyNot, 'prose')}</p>;
+  return <RetryStep denied={denied} title={title} rules={rules} />;
+}
+
+/** It may come after the other button, so it has to stand for a moment itself. */
+function RetryStep({ denied, title, rules }: { denied: DeniedCall; title: string; rules: readonly string[] }) {
   const retry = useRetryDenial(title);
   const doesId = useId();
   const { mayKeyDecide } = useDecision();
-  const keysWork = useKeysWork();
-  const rules = data?.retry.whyNot === null ? data.retry.rules : null;
-  const off = !useCanCommand() || rules === null || retry.isPending || retry.isSuccess;
+  const isSteady = useSteady();
+  const keysWork = useKeysWork() && isSteady;
+  const off = !useCanCommand() || !isSteady || retry.isPending || retry.isSuccess;
   const act = () => retry.mutate(denied);
   useShortcuts({
     t: (event) => {
@@ -103,8 +112,6 @@ function Retry({ denied, title }: { denied: DeniedCall; title: string }) {
       return true;
     },
   });
-  if (data === undefined) return null;
-  if (rules === null) return <p className={css.stoppedDoes}>{visibleText(data.retry.whyNot ?? '', 'prose')}</p>;
   return (
     <div className={css.stoppedStep}>
       <span className={css.stoppedDoes} id={doesId}>

@@ -72,7 +72,7 @@ function RestActions({ stage, continueHint, CheckSlot }: StageActionsProps) {
       {mayContinue(stage) && <ContinueButton stage={stage} continueHint={continueHint} />}
       {canAcknowledgeDenial(stage) && <RetryDenial stage={stage} />}
       {canAcknowledgeDenial(stage) && <SeenButton stage={stage} />}
-      <CompleteActions stage={stage} isQuiet={next !== null || !wentWell} />
+      <CompleteActions stage={stage} isQuiet={next !== null || !wentWell || canAcknowledgeDenial(stage)} />
       {next !== null && <AdvanceButton stage={stage} next={next} />}
     </>
   );
