@@ -132,6 +132,12 @@ const STATES: Record<string, State> = {
     await alone(page);
     await page.getByRole('region', { name: 'Decision log' }).getByRole('listitem').first().waitFor();
   },
+  'the numbers': async (page) => {
+    await page.goto(new URL('/numbers?waits=stage', page.url()).href);
+    await page.getByRole('button', { name: 'Waits by stage, as a table' }).click();
+    await page.getByRole('region', { name: 'Time line' }).waitFor();
+    await page.locator('.recharts-bar-rectangle').first().waitFor();
+  },
   'a stage that is finished': (page, { review }) => stage(page, review),
   'files to complete with, and one attached': async (page, { review }) => {
     await stage(page, review);
@@ -178,6 +184,7 @@ const DARK = [
   'the board',
   'the new stage form',
   'the decisions',
+  'the numbers',
   'a stage that is finished',
   'a plan with a comment',
   'a stage that asks',

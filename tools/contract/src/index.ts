@@ -10,6 +10,7 @@ export * from './column.ts';
 export * from './commands.ts';
 export * from './comments.ts';
 export * from './conversations.ts';
+export * from './csv.ts';
 export * from './decision-filter.ts';
 export * from './denials.ts';
 export * from './diff.ts';

@@ -57,6 +57,19 @@ export const Numbers = z.object({
     medianWaitMs: milliseconds.nullable(),
     answers: z.int().nonnegative(),
   }),
+  /** What Claude cost, by project. Its days are those of the server, which books a turn on the day on which it ends. */
+  spending: z.object({
+    timeZone,
+    days: z.array(
+      z.object({
+        day: Day,
+        projectId: ProjectId,
+        usd: z.number().nonnegative(),
+        /** Without those that were read from the cache. */
+        tokens: z.number().nonnegative(),
+      }),
+    ),
+  }),
   timeline: z.object({
     /** The newest that ran in these days, at most 2,000. */
     launches: z.array(LaunchSpan),

@@ -1,6 +1,5 @@
-import { Decision } from '@callboard/contract';
+import { csvField, Decision } from '@callboard/contract';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { csvField } from '../src/server/routes/decision-export.ts';
 import { Refusal } from './fake-orchestrator.ts';
 import { bearer, type Harness, startHarness } from './harness.ts';
 import { decision } from './samples.ts';

@@ -5,12 +5,13 @@ import {
   Numbers,
   PendingRequest,
   PermissionRule,
+  ProjectId,
   RequestId,
   type StageId,
 } from '@callboard/contract';
 import { sampleDecision, sampleRequest } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
-import { openTestStore } from '../../test/support/test-store.ts';
+import { openTestStore, stageId } from '../../test/support/test-store.ts';
 import { createNumberViews } from './number-views.ts';
 
 const NOW = '2026-03-30T12:00:00.000Z';
@@ -54,6 +55,7 @@ it('says nothing about days in which nothing happened', async () => {
     ...{ since: '2026-03-24T00:00:00.000Z', until: '2026-03-31T00:00:00.000Z' },
     waits: { days: [], stages: [] },
     rules: { uses: [], texts: [], medianWaitMs: null, answers: 0 },
+    spending: { timeZone: expect.any(String), days: [] },
     timeline: { launches: [], leftOut: 0, waits: [], waitsLeftOut: 0, leastMs: 302_400 },
     stages: [],
   });
@@ -152,6 +154,26 @@ it('counts what rules let through, and takes the median of what people allowed o
     medianWaitMs: 55_000,
     answers: 4,
   });
+});
+
+it('adds up spending by day and project', async () => {
+  const { read, store } = await openNumbers();
+  const [shop, site] = [ProjectId.parse('shop'), ProjectId.parse('site')];
+  const spent = (day: string, id: string, projectId: ProjectId, usd: number) => ({
+    ...{ day, stageId: stageId(id), projectId, usd, tokens: usd * 1_000 },
+  });
+  await store.transact(async (tx) => {
+    await tx.spending.add(spent('2026-03-23', 'S1', shop, 8));
+    await tx.spending.add(spent('2026-03-29', 'S1', shop, 0.5));
+    await tx.spending.add(spent('2026-03-29', 'S2', shop, 0.25));
+    await tx.spending.add(spent('2026-03-29', 'S3', site, 2));
+    await tx.spending.add(spent('2026-03-30', 'S1', shop, 4));
+  });
+  expect((await read(7)).spending.days).toEqual([
+    { day: '2026-03-29', projectId: 'shop', usd: 0.75, tokens: 750 },
+    { day: '2026-03-29', projectId: 'site', usd: 2, tokens: 2_000 },
+    { day: '2026-03-30', projectId: 'shop', usd: 4, tokens: 4_000 },
+  ]);
 });
 
 it('draws launches that ran in these days, long waits and open ones', async () => {

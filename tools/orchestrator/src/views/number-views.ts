@@ -1,6 +1,7 @@
 import type { CommandInput, CommandReply, RequestKind, WaitSpan } from '@callboard/contract';
 import { createBreath } from '../lib/breath.ts';
 import type { Edges } from '../lib/edges.ts';
+import type { Spending, SpendingTable } from '../store/ports/budget-tables.ts';
 import type { NumbersTable, Span, StageWaits } from '../store/ports/numbers-table.ts';
 import type { Store } from '../store/store.ts';
 import { type LocalDay, lastDays, ownTimeZone } from './days.ts';
@@ -33,12 +34,13 @@ export function createNumberViews({ store, edges }: NumberViewsParts): NumberVie
       const [since, until] = [days[0]?.from ?? '', days.at(-1)?.to ?? ''];
       const leastMs = Math.round((Date.parse(until) - Date.parse(since)) / TIMELINE_PARTS);
       const counted = await countDays(table, days, leastMs);
+      const spending = await spendingOf(store.read.spending, days);
       const span = { from: since, to: until };
       const timeline = await timelineOf(table, span, { waits: counted.longWaits, leastMs });
       const { waits, uses, medianWaitMs, answers } = counted;
       const named = [...waits.stages, ...timeline.launches, ...timeline.waits].map(({ stageId }) => stageId);
       return {
-        ...{ from: days[0]?.day ?? '', to: days.at(-1)?.day ?? '', timeZone, since, until, waits, timeline },
+        ...{ from: days[0]?.day ?? '', to: days.at(-1)?.day ?? '', timeZone, since, until, waits, spending, timeline },
         rules: { uses, texts: await table.ruleTexts(unique(uses.map(({ ruleId }) => ruleId))), medianWaitMs, answers },
         stages: await table.stagesOf(unique(named)),
       };
@@ -99,6 +101,20 @@ function createStageWaits() {
     },
     all: (): StageWaits[] => [...sums.values()],
   };
+}
+
+/** What was spent on each of these days, as the server's clock had them. */
+async function spendingOf(table: Pick<SpendingTable, 'list'>, days: readonly LocalDay[]): Promise<Numbers['spending']> {
+  const breath = createBreath();
+  const spent: Numbers['spending']['days'] = [];
+  for (const { day } of days) {
+    await breath();
+    for (const [projectId, rows] of Map.groupBy(await table.list(day, day), (row) => row.projectId)) {
+      const sum = (of: (row: Spending) => number) => rows.reduce((all, row) => all + of(row), 0);
+      spent.push({ day, projectId, usd: sum(({ usd }) => usd), tokens: sum(({ tokens }) => tokens) });
+    }
+  }
+  return { timeZone: ownTimeZone(), days: spent };
 }
 
 async function timelineOf(

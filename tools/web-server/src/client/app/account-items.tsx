@@ -1,6 +1,7 @@
 import { Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import {
   IconBellCog,
+  IconChartBar,
   IconCoin,
   IconDevices,
   IconHourglass,
@@ -51,6 +52,9 @@ export default function AccountItems() {
       )}
       <Menu.Item leftSection={<IconShieldCheck size={16} />} component={Link} to="/rules">
         Rules
+      </Menu.Item>
+      <Menu.Item leftSection={<IconChartBar size={16} />} component={Link} to="/numbers">
+        Numbers
       </Menu.Item>
       <Menu.Item leftSection={<IconTrash size={16} />} component={Link} to="/trash">
         Trash

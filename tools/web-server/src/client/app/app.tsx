@@ -13,6 +13,7 @@ import {
   InboxPage,
   NotFoundPage,
   NotificationsPage,
+  NumbersPage,
   RulesPage,
   SearchPage,
   SessionsPage,
@@ -38,6 +39,7 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
                   <Route path="search" element={<SearchPage />} />
                   <Route path="rules" element={<RulesPage />} />
                   <Route path="notifications" element={<NotificationsPage />} />
+                  <Route path="numbers" element={<NumbersPage />} />
                   <Route path="trash" element={<TrashPage />} />
                   <Route path="stages/:stageId" element={<StagePage />} />
                   <Route path="*" element={<NotFoundPage />} />

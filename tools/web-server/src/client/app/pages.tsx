@@ -21,6 +21,7 @@ const InboxPageContent = lazyComponent(() => import('./inbox-page.tsx'));
 const Search = lazyComponent(() => import('../features/search/components/search-page.tsx'));
 const AllRules = lazyComponent(() => import('../features/interaction/components/rules-page.tsx'));
 const Notifications = lazyComponent(() => import('./notifications-page.tsx'));
+const NumbersContent = lazyComponent(() => import('../features/numbers/components/numbers-page.tsx'));
 const Trash = lazyComponent(() => import('../features/trash/components/trash-page.tsx'));
 const loadStagePage = () => import('./stage-page.tsx');
 const StagePageContent = lazyComponent(loadStagePage);
@@ -58,6 +59,7 @@ export const SessionsPage = SessionsTable;
 export const SearchPage = Search;
 export const RulesPage = AllRules;
 export const NotificationsPage = Notifications;
+export const NumbersPage = NumbersContent;
 export const TrashPage = Trash;
 export const StagePage = StagePageContent;
 

@@ -4,6 +4,7 @@ import {
   IconArrowBackUp,
   IconBell,
   IconBellCog,
+  IconChartBar,
   IconCheck,
   IconCircleDot,
   IconClockPause,
@@ -142,6 +143,7 @@ export function usePageEntries(): PaletteEntry[] {
       icon: <IconBellCog {...ICON} />,
       words: 'alerts sound quiet hours push settings',
     }),
+    page('/numbers', 'Numbers', { icon: <IconChartBar {...ICON} />, words: 'charts statistics cost tokens waits csv' }),
     page('/trash', 'Trash', { icon: <IconTrash {...ICON} /> }),
     // Opened once the palette has closed.
     ...holds,

@@ -44,6 +44,7 @@ export const queryExamples: QueryExamples = {
         medianWaitMs: 42_000,
         answers: 12,
       },
+      spending: { timeZone: 'Etc/UTC', days: [{ day, projectId: project.id, usd: 4.2, tokens: 812_000 }] },
       timeline: {
         launches: [{ stageId: stage.id, startedAt: session.startedAt, endedAt: null }],
         leftOut: 0,

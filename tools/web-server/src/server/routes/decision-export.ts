@@ -1,4 +1,4 @@
-import type { Decision } from '@callboard/contract';
+import { csvLine, type Decision } from '@callboard/contract';
 
 /** A file format with one line for each decision. */
 export interface ExportFormat {
@@ -30,19 +30,6 @@ const COLUMNS = [
   'projectId',
   'denial',
 ] as const satisfies readonly (keyof Decision)[];
-
-/** A spreadsheet takes a cell that begins so for a formula, and would run text that a model or a tool wrote. */
-const FORMULA = /^[=+\-@\t\r]/;
-const NEEDS_QUOTES = /[",\r\n]/;
-
-/** Returns a CSV field (RFC 4180) that a spreadsheet does not run; objects become JSON, null and undefined an empty field. */
-export function csvField(value: unknown): string {
-  const text = value == null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
-  const safe = FORMULA.test(text) ? `'${text}` : text;
-  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-const csvLine = (values: readonly unknown[]): string => `${values.map(csvField).join(',')}\r\n`;
 
 export const exportFormats = {
   csv: {

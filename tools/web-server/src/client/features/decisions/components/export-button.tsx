@@ -4,6 +4,7 @@ import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
+import { saveFile } from '../../../lib/save-file.ts';
 
 interface ExportProps {
   filter: DecisionFilter;
@@ -23,14 +24,4 @@ export function ExportButton({ filter, format, children }: ExportProps) {
       {children}
     </Button>
   );
-}
-
-function saveFile(content: Blob, name: string): void {
-  const url = URL.createObjectURL(content);
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The browser must have started to read it first.
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

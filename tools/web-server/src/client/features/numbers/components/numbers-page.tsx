@@ -1,0 +1,207 @@
+import type { BoardView, Numbers } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { useSearchParams } from 'react-router';
+import { boardQuery } from '../../../data/queries.ts';
+import { cost, count, exactDuration } from '../../../lib/format.ts';
+import { useNow } from '../../../lib/use-now.ts';
+import { ErrorNote } from '../../../ui/error-note.tsx';
+import { numbersQuery } from '../api/numbers-query.ts';
+import { contextFigure } from '../model/context-figure.ts';
+import { dayWords, sumOf } from '../model/figures.ts';
+import { shortValue } from '../model/measures.ts';
+import { type Names, namesOf } from '../model/names.ts';
+import { RANGES, readRange, readView } from '../model/numbers-address.ts';
+import { RULE_VIEWS, rulesFigure, savedMs, usesOf } from '../model/rules-figure.ts';
+import { SPENDING_MEASURES, SPENDING_VIEWS, spendingFigure } from '../model/spending-figure.ts';
+import { timelineRows } from '../model/timeline.ts';
+import { WAIT_VIEWS, waitsFigure } from '../model/waits-figure.ts';
+import { AddressSwitch, FigureSection } from './figure-section.tsx';
+import { Looks } from './looks.tsx';
+import css from './numbers.module.css';
+import { Timeline } from './timeline.tsx';
+
+const boardParts = ({ stages, projects }: BoardView) => ({ stages, projects });
+
+/** What the last days were like, as charts: waits, rules, spending, contexts and sessions. The days and views are in the URL. */
+export default function NumbersPage() {
+  const [params] = useSearchParams();
+  const range = readRange(params);
+  const numbers = useQuery(numbersQuery(range));
+  const { data: board } = useQuery({ ...boardQuery, select: boardParts });
+  const names = namesOf(numbers.data?.stages ?? [], board?.projects ?? []);
+  return (
+    <div className={css.page} aria-busy={numbers.isFetching}>
+      <Looks />
+      <div className={css.top}>
+        <h1>Numbers</h1>
+        {numbers.data !== undefined && <Days numbers={numbers.data} />}
+        <AddressSwitch
+          {...{ name: 'range', label: 'Days', value: String(range) }}
+          options={RANGES.map((days) => ({ value: String(days), label: `${days} days` }))}
+        />
+      </div>
+      {numbers.error !== null && (
+        <ErrorNote
+          lead="The numbers could not be read."
+          error={numbers.error}
+          retry={() => void numbers.refetch()}
+          isRetrying={numbers.isFetching}
+        />
+      )}
+      {numbers.data === undefined ? (
+        numbers.isPending && <p className={css.about}>Counting...</p>
+      ) : (
+        <>
+          <Totals numbers={numbers.data} />
+          <div className={css.grid}>
+            <WaitsSection numbers={numbers.data} names={names} />
+            <RulesSection numbers={numbers.data} names={names} />
+            <SpendingSection numbers={numbers.data} names={names} />
+            {board !== undefined && <ContextSection board={board} />}
+          </div>
+          <Timeline numbers={numbers.data} names={names} />
+        </>
+      )}
+    </div>
+  );
+}
+
+const Days = ({ numbers: { from, to, timeZone } }: { numbers: Numbers }) => (
+  <p className={css.about}>
+    {dayWords(from)} to {dayWords(to)}, days of {timeZone}
+  </p>
+);
+
+/** The four numbers to begin with. */
+function Totals({ numbers }: { numbers: Numbers }) {
+  const now = useNow();
+  const { waits, spending, timeline } = numbers;
+  const saved = savedMs(numbers);
+  const ranMs = sumOf(timelineRows(numbers, now), (row) => row.ranMs);
+  const totals = [
+    {
+      name: 'Waited for people',
+      value: exactDuration(sumOf(waits.days, ({ waitedMs }) => waitedMs)),
+      more: count(
+        sumOf(waits.days, (wait) => wait.count),
+        'request',
+      ),
+    },
+    {
+      name: 'Saved by rules',
+      value: saved === null ? '–' : `about ${exactDuration(saved)}`,
+      more: `${count(usesOf(numbers), 'call')} let through`,
+    },
+    {
+      name: 'Spent',
+      value: cost(sumOf(spending.days, ({ usd }) => usd)),
+      more: `${shortValue(
+        'tokens',
+        sumOf(spending.days, ({ tokens }) => tokens),
+      )} tokens`,
+    },
+    { name: 'Sessions ran', value: exactDuration(ranMs), more: count(timeline.launches.length, 'start') },
+  ];
+  return (
+    <dl className={css.totals}>
+      {totals.map(({ name, value, more }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd className="figures">{value}</dd>
+          <dd className={css.hint}>{more}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface SectionProps {
+  numbers: Numbers;
+  names: Names;
+}
+
+const VIEW_WORDS = {
+  day: 'By day',
+  stage: 'By stage',
+  kind: 'By kind',
+  rule: 'By rule',
+  project: 'By project',
+} as const;
+const viewOptions = (views: readonly (keyof typeof VIEW_WORDS)[]) =>
+  views.map((value) => ({ value, label: VIEW_WORDS[value] }));
+
+function WaitsSection({ numbers, names }: SectionProps) {
+  const [params] = useSearchParams();
+  const view = readView(params, 'waits', WAIT_VIEWS);
+  return (
+    <FigureSection
+      title="Waiting for people"
+      about="From a request to its answer, its time limit or the end of its process; on the day on which the wait ended. Requests that are open now are not in it."
+      switches={<AddressSwitch name="waits" label="Waits" value={view} options={viewOptions(WAIT_VIEWS)} />}
+      name={`Waits ${VIEW_WORDS[view].toLowerCase()}`}
+      figure={waitsFigure(numbers, view, names)}
+      isByDay={view === 'day'}
+      empty="Claude waited for nobody in these days."
+    />
+  );
+}
+
+function RulesSection({ numbers, names }: SectionProps) {
+  const [params] = useSearchParams();
+  const view = readView(params, 'rules', RULE_VIEWS);
+  const { medianWaitMs, answers } = numbers.rules;
+  return (
+    <FigureSection
+      title="Saved by rules"
+      about={
+        medianWaitMs === null
+          ? 'Calls that rules let through. Nobody allowed or denied a call in these days, so the time that this saved cannot be estimated.'
+          : `An estimate: each call that a rule let through counts as ${exactDuration(medianWaitMs)}, the median of ${count(answers, 'answer')} by people in these days. Folders and hosts are not counted.`
+      }
+      switches={<AddressSwitch name="rules" label="Rules" value={view} options={viewOptions(RULE_VIEWS)} />}
+      name={`Rules ${VIEW_WORDS[view].toLowerCase()}`}
+      figure={rulesFigure(numbers, view, names)}
+      isByDay={view === 'day'}
+      empty="No rule let a call through in these days."
+    />
+  );
+}
+
+const MEASURE_OPTIONS = [
+  { value: 'money', label: 'Cost' },
+  { value: 'tokens', label: 'Tokens' },
+] as const;
+
+function SpendingSection({ numbers, names }: SectionProps) {
+  const [params] = useSearchParams();
+  const view = readView(params, 'spending', SPENDING_VIEWS);
+  const measure = readView(params, 'measure', SPENDING_MEASURES);
+  const { timeZone } = numbers.spending;
+  return (
+    <FigureSection
+      title="Cost and tokens"
+      about={`Tokens without those that were read from the cache. ${timeZone === numbers.timeZone ? '' : `By days of the server (${timeZone}), not of your time zone.`}`}
+      switches={
+        <>
+          <AddressSwitch name="measure" label="Measure" value={measure} options={MEASURE_OPTIONS} />
+          <AddressSwitch name="spending" label="Spending" value={view} options={viewOptions(SPENDING_VIEWS)} />
+        </>
+      }
+      name={`Spending ${VIEW_WORDS[view].toLowerCase()}`}
+      figure={spendingFigure(numbers, { view, measure }, names)}
+      isByDay={view === 'day'}
+      empty="Nothing was spent in these days."
+    />
+  );
+}
+
+const ContextSection = ({ board }: { board: Pick<BoardView, 'stages' | 'projects'> }) => (
+  <FigureSection
+    title="Context in use"
+    about="How full the context of each session is, as Claude Code last reported it."
+    name="Context in use"
+    figure={contextFigure(board)}
+    isByDay={false}
+    empty="No session has reported its context yet."
+  />
+);
