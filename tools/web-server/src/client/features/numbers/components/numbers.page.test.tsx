@@ -84,7 +84,7 @@ it('shows waits by day, stage and kind, each as a table too, and keeps the view 
   expect(within(screen.getByRole('main')).getByText('Waited for people').nextSibling?.textContent).toBe('3 h');
   expect(waits.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual([
     'Tool call 2 h',
-    'Question 1 h',
+    'Question 60 min',
   ]);
   expect(screen.queryByRole('table')).toBeNull();
   await user.click(waits.getByRole('button', { name: 'Waits by day, as a table' }));
