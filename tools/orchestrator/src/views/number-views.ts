@@ -1,7 +1,7 @@
 import type { CommandInput, CommandReply, RequestKind, WaitSpan } from '@callboard/contract';
 import { createBreath } from '../lib/breath.ts';
 import type { Edges } from '../lib/edges.ts';
-import type { Spending, SpendingTable } from '../store/ports/budget-tables.ts';
+import type { DaySpending, SpendingTable } from '../store/ports/budget-tables.ts';
 import type { NumbersTable, Span, StageWaits } from '../store/ports/numbers-table.ts';
 import type { Store } from '../store/store.ts';
 import { type LocalDay, lastDays, ownTimeZone } from './days.ts';
@@ -110,7 +110,7 @@ async function spendingOf(table: Pick<SpendingTable, 'list'>, days: readonly Loc
   for (const { day } of days) {
     await breath();
     for (const [projectId, rows] of Map.groupBy(await table.list(day, day), (row) => row.projectId)) {
-      const sum = (of: (row: Spending) => number) => rows.reduce((all, row) => all + of(row), 0);
+      const sum = (of: (row: DaySpending) => number) => rows.reduce((all, row) => all + of(row), 0);
       spent.push({ day, projectId, usd: sum(({ usd }) => usd), tokens: sum(({ tokens }) => tokens) });
     }
   }

@@ -72,6 +72,8 @@ const Days = ({ numbers: { from, to, timeZone } }: { numbers: Numbers }) => (
   </p>
 );
 
+const durationWords = (ms: number): string => (ms === 0 ? '0 s' : exactDuration(ms));
+
 /** The four numbers to begin with. */
 function Totals({ numbers }: { numbers: Numbers }) {
   const now = useNow();
@@ -81,7 +83,7 @@ function Totals({ numbers }: { numbers: Numbers }) {
   const totals = [
     {
       name: 'Waited for people',
-      value: exactDuration(sumOf(waits.days, ({ waitedMs }) => waitedMs)),
+      value: durationWords(sumOf(waits.days, ({ waitedMs }) => waitedMs)),
       more: count(
         sumOf(waits.days, (wait) => wait.count),
         'request',
@@ -89,7 +91,7 @@ function Totals({ numbers }: { numbers: Numbers }) {
     },
     {
       name: 'Saved by rules',
-      value: saved === null ? '–' : `about ${exactDuration(saved)}`,
+      value: saved === null ? '–' : `about ${durationWords(saved)}`,
       more: `${count(usesOf(numbers), 'call')} let through`,
     },
     {
@@ -100,7 +102,7 @@ function Totals({ numbers }: { numbers: Numbers }) {
         sumOf(spending.days, ({ tokens }) => tokens),
       )} tokens`,
     },
-    { name: 'Sessions ran', value: exactDuration(ranMs), more: count(timeline.launches.length, 'start') },
+    { name: 'Sessions ran', value: durationWords(ranMs), more: count(timeline.launches.length, 'start') },
   ];
   return (
     <dl className={css.totals}>

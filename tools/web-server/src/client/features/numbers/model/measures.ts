@@ -40,7 +40,8 @@ export function shortValue(measure: Measure, value: number): string {
 /** A duration in one unit: "90 min", "2.5 h". */
 function durationValue(ms: number): string {
   const [unitMs, unit] = UNITS.find(([unitMs]) => ms >= 2 * unitMs) ?? [SECOND_MS, 's'];
-  return `${Number((ms / unitMs).toFixed(1))} ${unit}`;
+  const value = ms / unitMs;
+  return `${Number(value.toFixed(value < 10 ? 1 : 0))} ${unit}`;
 }
 
 const UNITS = [
