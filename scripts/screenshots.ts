@@ -11,6 +11,7 @@ import { apiOf, makeScene, type Scene } from '../e2e/support/scene.ts';
 import { checkPictures } from './check-pictures.ts';
 import { finishingPictures } from './finishing-pictures.ts';
 import { goingBackPictures } from './going-back-pictures.ts';
+import { holdPictures } from './hold-pictures.ts';
 import { limitPictures } from './limit-pictures.ts';
 import { movingInPictures } from './moving-in-pictures.ts';
 import { alone, openPage } from './open-alone.ts';
@@ -128,6 +129,7 @@ const PICTURES: Record<string, Look> = {
     Object.entries({
       ...{ ...finishingPictures, ...pullRequestPictures, ...workspacePictures },
       ...{ ...movingInPictures, ...checkPictures, ...goingBackPictures, ...limitPictures, ...rulePictures },
+      ...holdPictures,
     }).map(([name, look]): [string, Look] => [
       name,
       (page, { review }) => look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),

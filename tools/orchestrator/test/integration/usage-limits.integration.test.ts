@@ -77,3 +77,43 @@ it('waits at a usage limit over a restart, holds other starts, and goes on once 
   );
   expect((await kit.client.command('get_limits')).limits).toMatchObject({ status: 'allowed' });
 });
+
+it('holds everything over a SIGKILL, goes on once where it was, and then waits for memory', async () => {
+  let free = Number.POSITIVE_INFINITY;
+  const kit = await createKit({ where: 'apart', edges: { ...nodeEdges, availableMemory: () => free } });
+  const { model } = kit;
+  const working = await kit.startStage(prompt({ steps: [{ text: 'Never said.', gate: 'shut' }] }));
+  await model.waitForRequest((request) => request.kind === 'script');
+  const after = prompt({ steps: [{ text: 'And after that.' }] });
+  await kit.client.command('send_message', { stageId: working, message: after });
+  await kit.client.command('put_hold', { scope: {}, held: true, interrupt: true });
+  await kit.client.event('session-updated', ({ stageId, withheld }) => stageId === working && withheld);
+  const { stage: next } = await kit.client.command('create_stage', {
+    ...{ projectId: 'shop', title: 'Next', autoStart: true, prompt: prompt({ steps: [{ text: 'Begun.' }] }) },
+  });
+  const holdsNext = (wanted: string) =>
+    kit.client.notices(({ startHolds }) =>
+      startHolds.some(({ code, stageIds }) => code === wanted && stageIds.includes(next.id)),
+    );
+  await holdsNext('hold');
+  await kit.kill();
+  free = 0;
+  await kit.start();
+
+  const { holds, stages } = await kit.client.command('get_board');
+  expect(holds).toMatchObject([{ scope: {}, except: [] }]);
+  const shown = stages.find(({ id }) => id === working);
+  expect(shown).toMatchObject({ column: 'running', session: { state: 'idle', withheld: true, queued: 1 } });
+  await kit.client.command('put_hold', { scope: {}, held: false });
+  const texts = async () =>
+    (await kit.client.transcript(working)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
+  await expect.poll(texts).toEqual(['OK.', 'And after that.']);
+  expect(await continues(kit, working)).toEqual([CONTINUE_MESSAGE]);
+  await holdsNext('memory');
+  free = Number.POSITIVE_INFINITY;
+  await kit.client.command('update_stage', { stageId: next.id, patch: { priority: 1 } }); // the scheduler looks again
+  await kit.client.event(
+    'session-updated',
+    ({ stageId, lastTurn }) => stageId === next.id && lastTurn?.outcome === 'succeeded',
+  );
+});

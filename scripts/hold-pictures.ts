@@ -1,0 +1,71 @@
+import type { BoardView, StageView } from '@callboard/contract';
+import type { Page } from 'playwright-core';
+
+type Show = (tab?: string) => Promise<void>;
+
+const at = new Date(Date.now() - 12 * 60_000).toISOString();
+
+/** Everything on hold since a while ago: one stage has a message that waits, one waits to start. */
+function hold(view: BoardView): void {
+  view.holds = [{ scope: {}, by: 'Ada', at, except: [] }];
+  const stage = view.stages.find(({ title }) => title === 'Dark mode');
+  if (stage?.session != null) withhold(stage, stage.session);
+  for (const one of view.stages) if (one.column === 'ready') one.autoStart = true;
+}
+
+function withhold(stage: StageView, session: NonNullable<StageView['session']>): void {
+  const lastTurn = { outcome: 'succeeded', at, message: null, code: null } as const;
+  const changed = { state: 'idle', stateSince: at, lastTurn, withheld: true, queued: 2, atGate: false } as const;
+  Object.assign(session, changed, { openDenial: null });
+  Object.assign(stage, { column: 'running', pullRequest: null, finishing: null });
+}
+
+/** Stages that start automatically wait for memory. */
+function waitForMemory(view: BoardView): void {
+  const ready = view.stages.filter(({ column }) => column === 'ready');
+  for (const stage of ready) stage.autoStart = true;
+  view.startHolds = [{ code: 'memory', reason: 'Waits for memory', until: null, stageIds: ready.map(({ id }) => id) }];
+}
+
+async function withBoard(page: Page, change: (view: BoardView) => void, look: () => Promise<void>): Promise<void> {
+  await page.route('**/api/board', async (route) => {
+    const response = await route.fetch();
+    const view: BoardView = await response.json();
+    change(view);
+    await route.fulfill({ response, json: view }).catch(() => undefined);
+  });
+  await look();
+  await page.waitForTimeout(500);
+  await page.unroute('**/api/board');
+}
+
+async function board(page: Page): Promise<void> {
+  await page.goto(new URL('/', page.url()).href);
+  await page
+    .getByRole('dialog')
+    .first()
+    .waitFor({ timeout: 1_000 })
+    .catch(() => undefined);
+  await page.keyboard.press('Escape');
+  await page.waitForTimeout(300);
+}
+
+/** What is on hold, and what waits for memory, by the name of the picture. */
+export const holdPictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
+  'hold-board': (page) => withBoard(page, hold, () => board(page)),
+  'hold-stage': (page, show) => withBoard(page, hold, () => show()),
+  'hold-dialog': (page) =>
+    withBoard(page, hold, async () => {
+      await board(page);
+      await page.getByRole('button', { name: 'Projects' }).click();
+      await page.getByRole('menuitem', { name: 'Hold and release' }).click();
+      await page.getByRole('dialog', { name: 'Hold and release' }).waitFor();
+    }),
+  'hold-picked': (page) =>
+    withBoard(page, hold, async () => {
+      await board(page);
+      for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key);
+      await page.getByRole('toolbar', { name: 'Selected stages' }).waitFor();
+    }),
+  'memory-board': (page) => withBoard(page, waitForMemory, () => board(page)),
+};
