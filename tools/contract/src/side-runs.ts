@@ -52,6 +52,16 @@ export const SideRun = z.object({
   createdAt: z.iso.datetime(),
   startedAt: z.iso.datetime().nullable(),
   endedAt: z.iso.datetime().nullable(),
+  /** Set if it met a usage limit of the account and waits for the reset; it runs again at `goesOnAt`. `tries`: how often the limit should have reset. */
+  limitWait: z
+    .object({
+      window: z.string().nullable(),
+      resetsAt: z.iso.datetime().nullable(),
+      goesOnAt: z.iso.datetime(),
+      tries: z.int().nonnegative(),
+    })
+    .nullable()
+    .default(null),
   /** Why it has no result, for people. */
   reason: z.string().nullable(),
   /** The changes that Claude was given; null before that. */
@@ -73,6 +83,8 @@ export const StageReview = z.object({
   runId: z.uuid(),
   state: SideRunState,
   findings: z.int().nonnegative(),
+  /** Set while it waits for a usage limit: when it runs again. */
+  goesOnAt: z.iso.datetime().nullable().default(null),
   /** When it entered `state`. */
   since: z.iso.datetime(),
 });

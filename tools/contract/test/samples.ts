@@ -174,7 +174,7 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
       by: 'Ada',
     },
     ...{ phaseIndex: null, createdAt: AT, startedAt: AT, endedAt: null, reason: null, diff: null, costUsd: null },
-    ...{ summary: null, findings: 0, misplaced: [], text: null },
+    ...{ summary: null, findings: 0, limitWait: null, misplaced: [], text: null },
   },
   'viewed-updated': { stageId, person: 'Ada' },
   'mode-changed': { stageId, mode: 'plan' },

@@ -28,7 +28,7 @@ const AT_ONCE = 2;
 
 /** Asks Claude beside the conversations, after what an earlier Callboard asked was settled. */
 export async function runSideRuns(
-  { config, log, limits, life }: StartContext,
+  { config, log, edges, limits, life }: StartContext,
   { store, sessions, worktrees, trust, claude, claudeEnv, outboxBell }: RunSideRunsParts,
 ): Promise<SideRuns> {
   const stopping = new AbortController();
@@ -40,6 +40,7 @@ export async function runSideRuns(
   const asking = { store, worktrees, claude, trust, dataDir, env: claudeEnv, startProgram, placeFindings };
   const sideRuns = await startSideRuns({
     ...{ store, log, outboxBell, resumeWith: sessions.resumeWith, maxParallel: AT_ONCE },
+    ...{ now: edges.now, limitLookMs: limits.limitLookMs },
     ask: (run, steps) => askClaude(asking, run, steps),
     endLeft: (id, process) => endCommand({ id, process, isSandboxed: false }, graceMs),
     untilStored: (work) => retryUntilStored(storing, work, { sync: 'now' }),

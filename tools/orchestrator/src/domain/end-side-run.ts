@@ -1,4 +1,5 @@
 import { CommentId, type ReviewFinding, type SideRun } from '@callboard/contract';
+import type { LimitRefusal } from '../agent/agent-event.ts';
 import type { CommentRecord } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
 import type { Tx } from '../store/store.ts';
@@ -7,10 +8,13 @@ import { tellComments } from './review-comments.ts';
 import type { SessionChange } from './session-change.ts';
 import { giveUpSideRun, noteSideRun, setSideRun, waitForPerson } from './side-runs.ts';
 import { spend } from './spending.ts';
+import { goesOnByItself, knownRefusal, plannedWait, triesAfter } from './usage-limits.ts';
 
 /** How a run ended. Its comments belong to the stage, and get their stored form here. */
-export type SideRunEnd = { costUsd: number | null } & (
-  | { state: 'failed' | 'timed-out' | 'stopped'; reason: string }
+export type SideRunEnd = {
+  costUsd: number | null;
+} /** `limit`: a usage limit of the account refused it; null fields if it did not say which. */ & (
+  | { state: 'failed' | 'timed-out' | 'stopped'; reason: string; limit?: LimitRefusal }
   | {
       state: 'done';
       summary: string | null;
@@ -34,7 +38,9 @@ export async function endSideRun(tx: Tx, change: SessionChange, id: string, end:
   await spend(tx, change, { usd: end.costUsd ?? 0, tokens: 0 });
   const isOfPhase = run.phaseIndex !== null && run.phaseIndex === change.record.phaseIndex;
   if (end.state !== 'done') {
-    await giveUpSideRun(tx, change, run, end);
+    const { limit, ...given } = end;
+    if (limit !== undefined && (await waitForReset(tx, change, run, limit))) return;
+    await giveUpSideRun(tx, change, run, given);
     return waitForPerson(tx, change, run);
   }
   const { summary, misplaced, text } = end;
@@ -45,6 +51,28 @@ export async function endSideRun(tx: Tx, change: SessionChange, id: string, end:
   await setSideRun(tx, change, done);
   noteSideRun(tx, change, 'info', doneWords(done));
   if (isOfPhase) await followReview(tx, change, done);
+}
+
+/**
+ * Lets the review of the session's phase run again once the limit has reset, if its stage goes on by itself then. What a person asked
+ * for fails instead: they are told, and try again when they like.
+ */
+async function waitForReset(tx: Tx, change: SessionChange, run: SideRun, limit: LimitRefusal): Promise<boolean> {
+  if (run.phaseIndex === null || run.phaseIndex !== change.record.phaseIndex) return false;
+  if (!(await goesOnByItself(tx, await requireStage(tx, run.stageId)))) return false;
+  const { window, resetsAt } = limit.resetsAt === null ? await knownRefusal(tx) : limit;
+  const tries = triesAfter(tx, resetsAt, run.limitWait?.tries ?? 0);
+  const { goesOnAt } = plannedWait(tx, { since: tx.now, window, resetsAt, goesOnAt: null }, tries);
+  if (goesOnAt === null) return false;
+  const limitWait = { window, resetsAt, goesOnAt, tries };
+  await setSideRun(tx, change, { ...run, state: 'waiting', startedAt: null, limitWait });
+  noteSideRun(
+    tx,
+    change,
+    'info',
+    'A usage limit of the account was reached. Claude’s review runs again once it has reset.',
+  );
+  return true;
 }
 
 /** Adds the findings as comments that everybody sees. A finding that stands there already is not added again. */

@@ -8,7 +8,8 @@ export async function setSideRun(tx: Tx, change: SessionChange, run: SideRun): P
   await tx.sideRuns.save(run);
   await tx.emit({ type: 'side-run-updated', data: run });
   if (run.phaseIndex === null || run.phaseIndex !== change.record.phaseIndex) return;
-  const review: StageReview = { runId: run.id, state: run.state, findings: run.findings, since: tx.now };
+  const goesOnAt = run.state === 'waiting' ? (run.limitWait?.goesOnAt ?? null) : null;
+  const review: StageReview = { runId: run.id, state: run.state, findings: run.findings, goesOnAt, since: tx.now };
   change.record = { ...change.record, review };
 }
 
@@ -28,7 +29,7 @@ export async function dueSideRun(tx: Tx, change: SessionChange, { kind, by, isOf
   const run: SideRun = {
     ...{ id: tx.newWireId(), stageId, kind, state: 'waiting', by, phaseIndex: isOfPhase ? phaseIndex : null },
     ...{ createdAt: tx.now, startedAt: null, endedAt: null, reason: null, diff: null, costUsd: null },
-    ...{ summary: null, findings: 0, misplaced: [], text: null },
+    ...{ summary: null, findings: 0, misplaced: [], text: null, limitWait: null },
   };
   await setSideRun(tx, change, run);
   return run;

@@ -56,16 +56,21 @@ export async function limitWaitAfter({ tx, change }: EventContext, end: TurnEnd)
   const { stageId, refusedBy, limitTries } = change.record;
   if (end.code !== 'usage-limit') return { limitWait: null, limitTries: 0, refusedBy: null };
   const { window, resetsAt } = end.limit ?? refusedBy ?? (await knownRefusal(tx));
-  const isSoon = resetsAt !== null && Date.parse(resetsAt) < Date.parse(tx.now) + SOON_MS;
-  const tries = isSoon ? limitTries + 1 : 0;
+  const tries = triesAfter(tx, resetsAt, limitTries);
   const wait = { since: tx.now, window, resetsAt, goesOnAt: null };
   const stage = await tx.stages.find(stageId);
   const limitWait = stage !== null && (await goesOnByItself(tx, stage)) ? plannedWait(tx, wait, tries) : wait;
   return { limitWait, limitTries: tries, refusedBy: null };
 }
 
+/** How often in a row somebody met a limit that should have reset by then. */
+export function triesAfter({ now }: Pick<Tx, 'now'>, resetsAt: string | null, before: number): number {
+  const isSoon = resetsAt !== null && Date.parse(resetsAt) < Date.parse(now) + SOON_MS;
+  return isSoon ? before + 1 : 0;
+}
+
 /** The limit that is known to be reached, if the process did not say which one refused it. */
-async function knownRefusal(tx: Pick<Tables, 'limits'>): Promise<LimitRefusal> {
+export async function knownRefusal(tx: Pick<Tables, 'limits'>): Promise<LimitRefusal> {
   const { limits } = await tx.limits.view();
   return limits?.status === 'reached' ? limits : { window: null, resetsAt: null };
 }

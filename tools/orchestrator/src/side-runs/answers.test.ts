@@ -37,6 +37,17 @@ it.each([
   expect(readAnswer('review', output)).toMatchObject({ kind: 'none', reason });
 });
 
+it('names the usage limit that refused the answer, or that one did', () => {
+  const refused = { is_error: true, api_error: 'usage_limit_reached', result: 'You’ve hit your limit' };
+  const reason = 'The usage limit of the account was reached. Try again once it has reset.';
+  expect(readAnswer('review', printed(refused))).toMatchObject({ reason, limit: { window: null, resetsAt: null } });
+  const rate_limit_info = { status: 'rejected', rateLimitType: 'five_hour', resetsAt: 1_893_456_000 };
+  const told = printed({ ...refused, api_error_params: { type: 'rate_limit_event', rate_limit_info } });
+  expect(readAnswer('pull-request', told)).toMatchObject({
+    limit: { window: 'five_hour', resetsAt: '2030-01-01T00:00:00.000Z' },
+  });
+});
+
 it('never fails, whatever is printed', () => {
   fc.assert(
     fc.property(fc.string(), fc.jsonValue(), (noise, answer) => {

@@ -1,5 +1,8 @@
 import { FindingSeverity, type PullRequestText, type ReviewFinding, type SideRunKind } from '@callboard/contract';
 import { z } from 'zod';
+import type { LimitRefusal } from '../agent/agent-event.ts';
+import { refusalOf } from '../claude/translate-limits.ts';
+import { ResultMessage } from '../claude/wire/messages.ts';
 import { parseJson } from '../lib/parse-json.ts';
 
 const LONGEST_TEXT = 10_000;
@@ -46,13 +49,15 @@ const Printed = z.object({
   errors: z.array(z.string()).default([]),
   structured_output: z.unknown().optional(),
   total_cost_usd: z.number().nonnegative().nullable().default(null),
+  ...ResultMessage.pick({ api_error: true, api_error_params: true }).shape,
 });
 
 /** What Claude answered, or why that cannot be used, in a whole sentence. */
 export type Answer = { costUsd: number | null } & (
   | { kind: 'review'; summary: string; findings: ReviewFinding[] }
   | { kind: 'pull-request'; text: PullRequestText }
-  | { kind: 'none'; reason: string }
+  /** `limit`: a usage limit of the account refused it. */
+  | { kind: 'none'; reason: string; limit?: LimitRefusal }
 );
 
 /** Reads the output of a run. It never fails: an answer that cannot be used says why. */
@@ -60,8 +65,13 @@ export function readAnswer(kind: SideRunKind, output: string): Answer {
   const printed = printedIn(output);
   if (printed === null) return { kind: 'none', costUsd: null, reason: `Claude Code gave no answer. ${said(output)}` };
   const { total_cost_usd: costUsd, structured_output: answer } = printed;
-  const none = (reason: string): Answer => ({ kind: 'none', costUsd, reason });
+  const none = (reason: string) => ({ kind: 'none' as const, costUsd, reason });
   const words = printed.errors.join(' ') || printed.result;
+  if (printed.api_error === 'usage_limit_reached') {
+    const { api_error_params: told } = printed;
+    const limit = told === undefined ? { window: null, resetsAt: null } : refusalOf(told.rate_limit_info);
+    return { ...none('The usage limit of the account was reached. Try again once it has reset.'), limit };
+  }
   if (printed.is_error) return none(`Claude could not answer. ${said(words)}`);
   if (answer === undefined || answer === null)
     return none(`Claude did not answer in the form that was asked for. ${said(words)}`);

@@ -92,7 +92,7 @@ export function askClaude(parts: AskParts, run: SideRun, steps: AskSteps): Asked
   };
 }
 
-const failed = (reason: string, costUsd: number | null = null): SideRunEnd => ({ state: 'failed', reason, costUsd });
+const failed = (reason: string, costUsd: number | null = null) => ({ state: 'failed' as const, reason, costUsd });
 
 async function placeOf({ store }: AskParts, { stageId }: SideRun): Promise<Place> {
   const stage = await requireStage(store.read, stageId);
@@ -136,7 +136,7 @@ async function endOf(
   const { costUsd } = answer;
   switch (answer.kind) {
     case 'none':
-      return failed(answer.reason, costUsd);
+      return { ...failed(answer.reason, costUsd), ...(answer.limit && { limit: answer.limit }) };
     case 'pull-request':
       return { state: 'done', costUsd, summary: null, comments: [], misplaced: [], text: answer.text };
     case 'review': {

@@ -63,9 +63,10 @@ async function setUp(pipeline: unknown[] = []) {
   const fake = fakeClaude();
   const log = pino({ level: 'silent' });
   const ended: (string | number | null)[] = [];
+  const clock = { now: session.edges.now() };
   const start = async (ask = fake.ask) => {
     const made: SideRuns = await startSideRuns({
-      ...{ store, log, ask, maxParallel: 2 },
+      ...{ store, log, ask, maxParallel: 2, now: () => clock.now, limitLookMs: 5 },
       endLeft: async (_, process) => ended.push(process?.pid ?? null) > 0,
       ...{ outboxBell: createBell<StageId>(), resumeWith: async () => true },
       untilStored: (work) => store.transact(work),
@@ -92,7 +93,7 @@ async function setUp(pipeline: unknown[] = []) {
   const messages = async () =>
     (await session.outbox()).flatMap(({ body }) => (body.kind === 'message' ? body.text : []));
   const times = () => fake.asked.length;
-  return { ...session, ask: fake.ask, times, start, asked, turn, columnNow, comments, messages, ended };
+  return { ...session, ask: fake.ask, times, start, asked, turn, columnNow, comments, messages, ended, clock };
 }
 
 it('makes findings comments that everybody sees, and counts the cost for the stage', async () => {
@@ -253,4 +254,52 @@ it('leaves the stage in review after its last phase, whatever the review found',
   (await here.asked(1)).end(reviewed(found(3)));
   await sideRuns.drain();
   expect(await here.columnNow()).toBe('review');
+});
+
+const RESET = '2030-01-01T00:00:00.000Z';
+const refused = {
+  ...({ state: 'failed', reason: 'The usage limit of the account was reached.', costUsd: 0.25 } as const),
+  limit: { window: 'five_hour', resetsAt: RESET },
+};
+
+it('runs the review of a phase again once its usage limit has reset, also after a restart', async () => {
+  const here = await setUp(PIPELINE);
+  const first = await here.start();
+  await here.tell(turnEnded());
+  const { run, end } = await here.asked(1);
+  end(refused);
+  await until('it waits', async () => (await here.record()).review?.goesOnAt != null);
+  const waiting = await here.store.read.sideRuns.find(run.id);
+  expect(waiting).toMatchObject({ state: 'waiting', limitWait: { window: 'five_hour', resetsAt: RESET, tries: 0 } });
+  expect(await here.columnNow()).toBe('running');
+  await first.shutDown();
+  const next = await here.start();
+  await until('it was looked at', async () => here.times() === 1);
+  here.clock.now = new Date(waiting?.limitWait?.goesOnAt ?? '');
+  const again = await here.asked(2);
+  expect(again.run.id).toBe(run.id);
+  again.end(reviewed());
+  await next.drain();
+  expect(await here.record()).toMatchObject({ review: null, phaseIndex: 2 });
+  expect(here.times()).toBe(2);
+});
+
+it.each([
+  ['a person asked beside the phases', [], true, refused],
+  ['the stage waits for a person at a limit', PIPELINE, false, refused],
+  ['nobody knows when it resets', PIPELINE, true, { ...refused, limit: { window: null, resetsAt: null } }],
+])('fails in words at a usage limit if %s', async (_, pipeline, goesOn, end: SideRunEnd) => {
+  const here = await setUp(pipeline);
+  await here.store.transact(async (tx) => {
+    const stage = await tx.stages.find(here.stageId);
+    if (stage !== null) await tx.stages.update({ ...stage, goesOnAtReset: goesOn });
+  });
+  const sideRuns = await here.start();
+  await here.tell(turnEnded());
+  if (pipeline.length === 0) await sideRuns.start(here.stageId, 'review', 'Ada');
+  const { run, end: answer } = await here.asked(1);
+  answer(end);
+  await sideRuns.drain();
+  expect(await here.store.read.sideRuns.find(run.id)).toMatchObject({ state: 'failed', reason: refused.reason });
+  expect(here.times()).toBe(1);
 });

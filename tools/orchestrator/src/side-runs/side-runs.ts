@@ -47,6 +47,9 @@ export interface SideRunsParts extends SettleParts {
   endLeft: (runId: string, process: ProcessIdentity | null) => Promise<boolean>;
   /** How many run at once. */
   maxParallel: number;
+  now: () => Date;
+  /** How often to look whether a run that waits for a usage limit is due. */
+  limitLookMs: number;
   /** Retries work until the store can write, or Callboard stops. */
   untilStored: (work: (tx: Tx) => Promise<void>) => Promise<void>;
 }
@@ -60,6 +63,7 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
   /** A run that was stopped may still be ending when the next one of its stage is due. */
   const oneOfStage = createKeyedMutex();
   let isStopping = false;
+  let timer: NodeJS.Timeout | undefined;
 
   async function runOne({ id, stageId }: SideRun): Promise<void> {
     const run = await store.transact((tx) => claim(tx, id));
@@ -89,9 +93,13 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
   }
 
   async function pass(): Promise<void> {
-    for (const { run } of await store.read.sideRuns.listIn(['waiting'])) {
+    clearTimeout(timer);
+    const waiting = await store.read.sideRuns.listIn(['waiting']);
+    if (waiting.some(({ run }) => run.limitWait !== null))
+      timer = setTimeout(() => passes.nudge(), parts.limitLookMs).unref();
+    for (const { run } of waiting) {
       if (isStopping || begun.size >= maxParallel) return;
-      if (!begun.has(run.id) && !(await isWithheld(store, run))) begin(run);
+      if (!begun.has(run.id) && (await isDue(parts, run))) begin(run);
     }
   }
 
@@ -104,11 +112,8 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
     if (type === 'side-run-updated' && data.state === 'waiting') passes.nudge();
     if (type === 'side-run-updated' && !isUnderWay(data)) running.get(data.id)?.stop();
     if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.nudge();
-    if (type === 'stage-removed') for (const id of begun) void stopIfGone(id);
+    if (type === 'stage-removed') for (const id of begun) void stopIfGone(store, id, running.get(id));
   });
-  const stopIfGone = async (id: string): Promise<void> => {
-    if ((await store.read.sideRuns.find(id)) === null) running.get(id)?.stop();
-  };
   passes.nudge();
 
   return {
@@ -124,6 +129,7 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
       isStopping = true;
       unlisten();
       await passes.stop();
+      clearTimeout(timer);
       for (const asked of running.values()) asked.stop();
       await Promise.all(all);
     },
@@ -137,6 +143,14 @@ const isWithheld = (store: Store, { stageId, by }: SideRun): Promise<boolean> =>
     const record = await tx.sessions.find(stageId);
     return record !== null && (await budgetBefore(tx, record)) !== null;
   });
+
+async function stopIfGone({ read }: Store, id: string, asked: AskedClaude | undefined): Promise<void> {
+  if ((await read.sideRuns.find(id)) === null) asked?.stop();
+}
+
+/** Not while it waits for a usage limit, nor while something else keeps it waiting. */
+const isDue = async ({ store, now }: SideRunsParts, run: SideRun): Promise<boolean> =>
+  (run.limitWait === null || run.limitWait.goesOnAt <= now().toISOString()) && !(await isWithheld(store, run));
 
 /** Marks a due run as running, before anything is spawned. Returns null if it is not due any more. */
 async function claim(tx: Tx, id: string): Promise<SideRun | null> {

@@ -104,7 +104,7 @@ it('says why there is no review, and stops one', async () => {
   server.emit('side-run-updated', run({ state: 'failed', reason, endedAt: at(2) }));
   await bar.findByText('Review failed');
   bar.getByText(reason);
-  bar.getByRole('button', { name: 'Review again' });
+  bar.getByRole('button', { name: 'Try again' });
 });
 
 it('sends only the findings and comments that are chosen', async () => {

@@ -34,6 +34,10 @@ export function limitWaitWords({ session, completedAt }: Pick<StageView, 'sessio
   return isAhead(wait.resetsAt) ? `Usage limit until ${comingTime(wait.resetsAt)}` : 'Usage limit has reset';
 }
 
+/** That Claude's review waits for a usage limit. */
+export const reviewWaits = (goesOnAt: string): string =>
+  isAhead(goesOnAt) ? `Review at ${comingTime(goesOnAt)}: usage limit` : 'Review goes on when there is room';
+
 /** A used share: "93 %". */
 export const shareWords = (utilization: number): string => `${Math.round(utilization * 100)} %`;
 

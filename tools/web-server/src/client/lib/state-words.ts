@@ -3,7 +3,7 @@ import { beforeStart } from './before-start.ts';
 import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
 import { denierWords } from './denial-words.ts';
-import { limitWaitWords } from './limit-words.ts';
+import { limitWaitWords, reviewWaits } from './limit-words.ts';
 import { finishingWords } from './pull-request-words.ts';
 import { openReview, reviewProblem, reviewWords } from './review-words.ts';
 import { inTerminalWords } from './terminal-words.ts';
@@ -29,7 +29,14 @@ export function stateWords(stage: StageView, pending: number, unsettled: number)
       return { words: stage.setup === 'due' && stage.worktree !== null ? 'Setting up' : 'Starting', tone: 'plain' };
     case 'busy':
       return {
-        words: isReviewing(session) ? 'Claude reviews' : isChecking(session) ? 'Checking' : 'Running',
+        words:
+          session.review?.goesOnAt != null
+            ? reviewWaits(session.review.goesOnAt)
+            : isReviewing(session)
+              ? 'Claude reviews'
+              : isChecking(session)
+                ? 'Checking'
+                : 'Running',
         tone: 'plain',
       };
     case 'waiting':

@@ -51,6 +51,13 @@ it('says what keeps a stage from starting automatically', () => {
   );
 });
 
+it('says when the review of a phase runs again that met a usage limit', () => {
+  const at = new Date(Date.now() + 1_000).toISOString();
+  const run = { runId: '11111111-1111-4111-8111-111111111111', findings: 0, since: at, goesOnAt: at };
+  const view = one({}, { state: 'busy', review: { ...run, state: 'waiting' } });
+  expect(words(view).text).toBe(`Review at ${comingTime(at)}: usage limit`);
+});
+
 it('says when a stage goes on that stopped at a usage limit, and what keeps it then', () => {
   const goesOnAt = new Date(Date.now() + 1_000).toISOString();
   const limitWait = { since: goesOnAt, window: null, resetsAt: goesOnAt, goesOnAt };

@@ -1,7 +1,7 @@
 import type { PendingRequest, RequestKind, StageView, StartHold } from '@callboard/contract';
 import { checkResult } from '../../../lib/check-words.ts';
 import { count } from '../../../lib/format.ts';
-import { comingTime, isAhead } from '../../../lib/limit-words.ts';
+import { comingTime, isAhead, reviewWaits } from '../../../lib/limit-words.ts';
 import { denialAtAGlance, phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
 import { inTerminalWords } from '../../../lib/terminal-words.ts';
@@ -146,6 +146,7 @@ function runningWords(facts: CardFacts): Pick<CardWords, 'text'> {
     case 'waiting':
       return { text: 'answered, continuing' };
     case 'busy':
+      if (session.review?.goesOnAt != null) return { text: reviewWaits(session.review.goesOnAt) };
       return { text: session.check?.state === 'waiting' ? 'check waits for others' : 'working' };
     default:
       return { text: 'working' };

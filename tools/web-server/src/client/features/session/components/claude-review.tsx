@@ -3,6 +3,7 @@ import { Button, Loader } from '@mantine/core';
 import { IconSparkles } from '@tabler/icons-react';
 import { useState } from 'react';
 import { cost } from '../../../lib/format.ts';
+import { reviewWaits } from '../../../lib/limit-words.ts';
 import { reviewProblem } from '../../../lib/review-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
@@ -35,7 +36,7 @@ export function AskForReview({ stage }: { stage: StageView }) {
       loading={start.isPending}
       onClick={() => start.mutate(undefined)}
     >
-      {run === null ? 'Ask Claude to review' : 'Review again'}
+      {run === null ? 'Ask Claude to review' : reviewProblem(run.state) === null ? 'Review again' : 'Try again'}
     </Button>
   );
 }
@@ -44,7 +45,7 @@ export function AskForReview({ stage }: { stage: StageView }) {
 export function ReviewOutcome({ stage }: { stage: StageView }) {
   const run = useNewestRun(stage, 'review');
   if (run === null || run === undefined) return null;
-  if (isUnderWay(run)) return <UnderWay stage={stage} run={run} words="Claude reviews the changes" isBar />;
+  if (isUnderWay(run)) return <UnderWay stage={stage} run={run} words={underWayWords(run)} isBar />;
   const problem = reviewProblem(run.state);
   return (
     <div className={css.verdict} role="status">
@@ -61,6 +62,9 @@ export function ReviewOutcome({ stage }: { stage: StageView }) {
     </div>
   );
 }
+
+const underWayWords = ({ state, limitWait }: SideRun): string =>
+  state === 'waiting' && limitWait !== null ? reviewWaits(limitWait.goesOnAt) : 'Claude reviews the changes';
 
 function Verdict({ run }: { run: SideRun }) {
   const [isOpen, setOpen] = useState(false);
