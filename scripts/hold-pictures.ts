@@ -67,5 +67,10 @@ export const holdPictures: Record<string, (page: Page, show: Show) => Promise<vo
       for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key);
       await page.getByRole('toolbar', { name: 'Selected stages' }).waitFor();
     }),
-  'memory-board': (page) => withBoard(page, waitForMemory, () => board(page)),
+  'memory-board': async (page) => {
+    // The stream would tell at once that nothing waits for memory.
+    await page.route('**/api/events*', () => undefined);
+    await withBoard(page, waitForMemory, () => board(page));
+    await page.unroute('**/api/events*');
+  },
 };

@@ -151,7 +151,7 @@ describe('the orchestrator', () => {
     rewinds: ['domain', 'lib', 'store', 'type claude', 'type stages', 'type worktrees'],
     'side-runs': [
       ...['claude', 'domain', 'lib', 'store'],
-      ...typesOf(['comments', 'sessions', 'trust', 'worktree-commands', 'worktrees']),
+      ...typesOf(['agent', 'comments', 'sessions', 'trust', 'worktree-commands', 'worktrees']),
     ],
     trust: ['claude', 'lib', 'store', 'type worktrees'],
     sessions: ['agent', 'claude', 'domain', 'lib', 'store', 'type trust', 'type worktree-commands', 'type worktrees'],
