@@ -5,12 +5,11 @@ type Show = (tab?: string) => Promise<void>;
 
 const at = new Date(Date.now() - 12 * 60_000).toISOString();
 
-/** Everything on hold since a while ago: one stage has a message that waits, one waits to start. */
+/** Everything on hold since a while ago: messages of one stage wait. */
 function hold(view: BoardView): void {
   view.holds = [{ scope: {}, by: 'Ada', at, except: [] }];
   const stage = view.stages.find(({ title }) => title === 'Dark mode');
   if (stage?.session != null) withhold(stage, stage.session);
-  for (const one of view.stages) if (one.column === 'ready') one.autoStart = true;
 }
 
 function withhold(stage: StageView, session: NonNullable<StageView['session']>): void {
@@ -18,13 +17,6 @@ function withhold(stage: StageView, session: NonNullable<StageView['session']>):
   const changed = { state: 'idle', stateSince: at, lastTurn, withheld: true, queued: 2, atGate: false } as const;
   Object.assign(session, changed, { openDenial: null });
   Object.assign(stage, { column: 'running', pullRequest: null, finishing: null });
-}
-
-/** Stages that start automatically wait for memory. */
-function waitForMemory(view: BoardView): void {
-  const ready = view.stages.filter(({ column }) => column === 'ready');
-  for (const stage of ready) stage.autoStart = true;
-  view.startHolds = [{ code: 'memory', reason: 'Waits for memory', until: null, stageIds: ready.map(({ id }) => id) }];
 }
 
 async function withBoard(page: Page, change: (view: BoardView) => void, look: () => Promise<void>): Promise<void> {
@@ -50,7 +42,7 @@ async function board(page: Page): Promise<void> {
   await page.waitForTimeout(300);
 }
 
-/** What is on hold, and what waits for memory, by the name of the picture. */
+/** What is on hold, by the name of the picture. */
 export const holdPictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
   'hold-board': (page) => withBoard(page, hold, () => board(page)),
   'hold-stage': (page, show) => withBoard(page, hold, () => show()),
@@ -67,10 +59,4 @@ export const holdPictures: Record<string, (page: Page, show: Show) => Promise<vo
       for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key);
       await page.getByRole('toolbar', { name: 'Selected stages' }).waitFor();
     }),
-  'memory-board': async (page) => {
-    // The stream would tell at once that nothing waits for memory.
-    await page.route('**/api/events*', () => undefined);
-    await withBoard(page, waitForMemory, () => board(page));
-    await page.unroute('**/api/events*');
-  },
 };
