@@ -65,8 +65,8 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
         ))}
       </Tabs.List>
       <Tabs.Panel {...keptTab('settings')}>
-        <SettingsForm project={project} />
         <ProjectBudget projectId={projectId} />
+        <SettingsForm project={project} />
       </Tabs.Panel>
       <Tabs.Panel {...keptTab('worktrees')}>
         <WorkspaceSettingsForm project={project} />
@@ -105,7 +105,7 @@ function UnsavedMark({ name }: { name: string }) {
 function ProjectBudget({ projectId }: { projectId: ProjectId }) {
   const scope = { projectId };
   return (
-    <section className={css.form} aria-labelledby="project-budget">
+    <section className={css.budget} aria-labelledby="project-budget">
       <h3 id="project-budget">Budget</h3>
       <BudgetRow budget={useBudget(scope)} change={() => openBudgets(scope)} />
     </section>
