@@ -2,6 +2,8 @@ import { AlertChannel, type AlertSettings, Signal } from '@callboard/contract';
 import { ActionIcon, Checkbox, Switch } from '@mantine/core';
 import { IconVolume } from '@tabler/icons-react';
 import { useMe, useSetAlerts } from '../features/interaction/api/use-me.ts';
+import { OutgoingPart } from '../features/outgoing/components/outgoing-part.tsx';
+import { signalTitles } from '../lib/signal-words.ts';
 import { useCanCommand } from '../stream/stream-context.tsx';
 import { PlainPage } from '../ui/plain-page.tsx';
 import { playSound } from './alert-sounds.ts';
@@ -10,14 +12,10 @@ import { PushPart } from './push-part.tsx';
 import { QuietHoursFields } from './quiet-hours-fields.tsx';
 import { useAlertSwitches } from './use-alert-switches.ts';
 
-const SIGNALS: Readonly<Record<Signal, { title: string; about: string; icon: string }>> = {
-  waiting: { title: 'Waiting for you', about: 'A request, a finished phase, a stage that stopped', icon: 'needs-you' },
-  failed: { title: 'Failed', about: 'A turn, a check or a start that failed', icon: 'failed' },
-  finished: {
-    title: 'Finished',
-    about: 'A stage that is ready for review, or that Callboard has merged',
-    icon: 'finished',
-  },
+const SIGNALS: Readonly<Record<Signal, { about: string; icon: string }>> = {
+  waiting: { about: 'A request, a finished phase, a stage that stopped', icon: 'needs-you' },
+  failed: { about: 'A turn, a check or a start that failed', icon: 'failed' },
+  finished: { about: 'A stage that is ready for review, or that Callboard has merged', icon: 'finished' },
 };
 
 const CHANNELS: Readonly<Record<AlertChannel, string>> = {
@@ -47,6 +45,10 @@ export default function NotificationsPage() {
       <section className={css.part} aria-labelledby="quiet">
         <h2 id="quiet">Quiet hours</h2>
         <QuietHoursFields quiet={alerts.quiet} isOff={isOff} change={(quiet) => change({ quiet })} />
+      </section>
+      <section className={css.part} aria-labelledby="outgoing">
+        <h2 id="outgoing">Outgoing</h2>
+        <OutgoingPart />
       </section>
     </PlainPage>
   );
@@ -103,7 +105,7 @@ function SignalTable({ alerts, isOff, change }: SignalTableProps) {
               <div className={css.signal}>
                 <img src={`/favicon-${SIGNALS[signal].icon}.svg`} alt="" width={20} height={20} />
                 <div>
-                  <div>{SIGNALS[signal].title}</div>
+                  <div>{signalTitles[signal]}</div>
                   <div className={css.hint}>{SIGNALS[signal].about}</div>
                 </div>
               </div>
@@ -112,7 +114,7 @@ function SignalTable({ alerts, isOff, change }: SignalTableProps) {
               <td key={channel}>
                 <div className={css.cell}>
                   <Checkbox
-                    aria-label={`${SIGNALS[signal].title}: ${CHANNELS[channel].toLowerCase()}`}
+                    aria-label={`${signalTitles[signal]}: ${CHANNELS[channel].toLowerCase()}`}
                     checked={alerts[signal][channel]}
                     disabled={isOff}
                     onChange={({ currentTarget: { checked } }) =>
@@ -123,7 +125,7 @@ function SignalTable({ alerts, isOff, change }: SignalTableProps) {
                     <ActionIcon
                       variant="subtle"
                       color="gray"
-                      aria-label={`Play the sound of: ${SIGNALS[signal].title}`}
+                      aria-label={`Play the sound of: ${signalTitles[signal]}`}
                       onClick={() => playSound(signal)}
                     >
                       <IconVolume size={16} stroke={1.75} />

@@ -12,8 +12,9 @@ const ada = (alerts: AlertSettings = DEFAULT_ALERTS) => ({
 
 function open(alerts?: AlertSettings) {
   const page = openPage('/notifications', ada(alerts));
+  page.server.answer({ get_webhooks: () => ({ webhooks: [] }) });
   page.server.answer({ update_me: (patch) => ({ me: { ...NOBODY, name: 'Ada', ...patch } }) });
-  const told = () => page.server.received.map(({ input }) => input);
+  const told = () => page.server.received.flatMap(({ command, input }) => (command === 'update_me' ? [input] : []));
   return { ...page, told };
 }
 
