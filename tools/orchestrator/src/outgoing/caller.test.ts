@@ -16,7 +16,7 @@ async function setUp({ timeLimitMs = 5_000 } = {}) {
   const toTarget = (target: object, signal = never) =>
     caller.call(
       WebhookTarget.parse(target),
-      { event: testEvent('1', now.toISOString(), null), receipt: null, now },
+      { webhookId: 'w1', event: testEvent('1', now.toISOString(), null), receipt: null, now },
       signal,
     );
   const call = (fields: object, signal = never) =>

@@ -36,7 +36,7 @@ const TARGETS = {
 };
 
 function sent(form: keyof typeof TARGETS, told: WebhookEvent, receipt: string | null = null) {
-  const { url, headers, body } = requestOf(TARGETS[form], { event: told, receipt, now });
+  const { url, headers, body } = requestOf(TARGETS[form], { webhookId: 'w1', event: told, receipt, now });
   return { url, headers, body: JSON.parse(String(body)) };
 }
 
@@ -137,11 +137,16 @@ it('signs so that the code of docs/outgoing.md accepts it, and nothing else', as
   const { isFromCallboard } = z.object({ isFromCallboard: z.custom<Verify>() }).parse(await import(file));
   const secret = `whsec_${'A'.repeat(43)}=`;
   const target = http({ form: 'webhook', url: 'https://hooks.example.com', secret });
-  const { headers, body } = requestOf(target, { event: event('Login — grün', 'make'), receipt: null, now: new Date() });
+  const { headers, body } = requestOf(target, {
+    webhookId: 'w1',
+    event: event('Login — grün', 'make'),
+    receipt: null,
+    now: new Date(),
+  });
   expect(isFromCallboard(secret, headers, String(body))).toBe(true);
   expect(isFromCallboard(secret, headers, `${body} `)).toBe(false);
   expect(isFromCallboard(`whsec_${'B'.repeat(43)}=`, headers, String(body))).toBe(false);
   expect(isFromCallboard(secret, { ...headers, 'webhook-id': 'msg_2' }, String(body))).toBe(false);
-  const old = requestOf(target, { event: event('Login', 'make'), receipt: null, now });
+  const old = requestOf(target, { webhookId: 'w1', event: event('Login', 'make'), receipt: null, now });
   expect(isFromCallboard(secret, old.headers, String(old.body))).toBe(false);
 });

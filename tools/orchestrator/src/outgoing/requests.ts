@@ -8,6 +8,8 @@ export type HttpTarget = Exclude<WebhookTarget, { form: 'command' }>;
 
 /** One call. */
 export interface Call {
+  /** Whose call it is: what several of them run for one event are different runs. */
+  webhookId: string;
   event: WebhookEvent;
   /** What the receiver calls the message that this one is a follow-up of; null if there is none. */
   receipt: string | null;

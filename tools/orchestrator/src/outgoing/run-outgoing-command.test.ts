@@ -12,8 +12,8 @@ import { createOutgoingCommands } from './run-outgoing-command.ts';
 
 const now = new Date('2026-01-02T03:04:05.000Z');
 const event = testEvent('1', now.toISOString(), 'https://board.example.com');
-const call = { event, receipt: null, now };
-const MARKER = `outgoing-${event.id}`;
+const call = { webhookId: 'w1', event, receipt: null, now };
+const MARKER = `outgoing-w1-${event.id}`;
 
 async function setUp() {
   const home = await temporaryFolder();
@@ -30,8 +30,8 @@ async function setUp() {
     start: (job) => runWithInput({ dataDir: home, graceMs }, job),
     endLeft: (id) => endCommand({ id, process: null, isSandboxed: false }, graceMs),
   });
-  const run = (argv: string[], { seconds = 30, signal = new AbortController().signal } = {}) =>
-    commands({ form: 'command', argv, timeLimitSeconds: seconds }, call, signal);
+  const run = (argv: string[], { seconds = 30, signal = new AbortController().signal, webhookId = 'w1' } = {}) =>
+    commands({ form: 'command', argv, timeLimitSeconds: seconds }, { ...call, webhookId }, signal);
   /** A program that is a script of the test. */
   const script = async (text: string) => {
     const file = join(home, 'script.sh');
@@ -88,6 +88,8 @@ it('ends what an attempt before a crash has left running, before it begins anew'
   void run(program); // is killed: nobody hears of its end
   await until('the program runs', async () => (await left()).length > 1);
   const before = await left();
+  expect(await run(['/bin/true'], { webhookId: 'w2' })).toMatchObject({ kind: 'taken' });
+  expect(await left()).toEqual(before); // another one that is told of the same
   const again = await script('echo run >> runs.txt');
   expect(await run(again)).toEqual({ kind: 'taken', receipt: null });
   expect((await readFile(join(home, 'runs.txt'), 'utf8')).trim().split('\n')).toHaveLength(2);

@@ -51,7 +51,7 @@ export const createOutgoingCommands =
   ({ start, endLeft, env, home }: OutgoingCommandParts): RunCommand =>
   async ({ argv, timeLimitSeconds }, call, signal): Promise<Called> => {
     const [command = '', ...args] = argv;
-    const id = `outgoing-${call.event.id}`;
+    const id = `outgoing-${call.webhookId}-${call.event.id}`;
     try {
       await endLeft(id);
       if (signal.aborted) return { kind: 'refused', error: STOPPED };

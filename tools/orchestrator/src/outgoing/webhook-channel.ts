@@ -82,7 +82,11 @@ export function createWebhookChannel({ store, edges, caller, words, publicUrl }:
       if (webhook.target.form === 'telegram' && phase === 'settled' && receipt === null)
         return { kind: 'dropped', error: 'Telegram did not say which message to change.' };
       const event = await eventOf({ tables: store.read, words, publicUrl }, announcement, phase);
-      const called = await caller.call(webhook.target, { event, receipt, now: edges.now() }, signal);
+      const called = await caller.call(
+        webhook.target,
+        { webhookId: webhook.webhookId, event, receipt, now: edges.now() },
+        signal,
+      );
       if (!signal.aborted || called.kind === 'taken')
         await store.transact((tx) => noteCalled(tx, webhook.webhookId, called), { sync: 'later' });
       return outcomeOf(called);

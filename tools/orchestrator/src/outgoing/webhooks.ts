@@ -87,7 +87,7 @@ export function createWebhooks({ store, edges, caller, publicUrl, onQueued }: We
       const { target } = await requireWebhook(store.read, webhookId);
       const now = edges.now();
       const event = testEvent(edges.newId(), now.toISOString(), publicUrl);
-      const called = await caller.call(target, { event, receipt: null, now }, stopping.signal);
+      const called = await caller.call(target, { webhookId, event, receipt: null, now }, stopping.signal);
       await store.transact((tx) => noteCalled(tx, webhookId, called));
       if (called.kind === 'refused') throw new Rejection('webhook_failed', `The test was not taken. ${called.error}`);
       return toWebhook(await requireWebhook(store.read, webhookId));

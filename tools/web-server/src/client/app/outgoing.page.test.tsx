@@ -103,6 +103,7 @@ it('changes what one is told without asking for its secrets, and replaces them o
   await expect.poll(() => patches).toHaveLength(1);
   expect(patches[0]).toMatchObject({ afterMinutes: 0, signals: ['waiting'] });
   expect(patches[0]).not.toHaveProperty('target');
+  await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
   await user.click(own.getByRole('switch', { name: 'On call is on' }));
   await expect.poll(() => patches[1]).toEqual({ isOn: false });
   await user.click(own.getByRole('button', { name: 'Edit' }));

@@ -44,7 +44,7 @@ function Call({ webhookId, call }: { webhookId: string; call: WebhookCall }) {
           {fate ?? 'Sent'}
           {triedAt !== null && (
             <>
-              {' '}
+              {fate === null ? ' ' : ' · tried '}
               <TimeSince at={triedAt} ago />
             </>
           )}
