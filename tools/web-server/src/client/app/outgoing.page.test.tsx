@@ -56,7 +56,7 @@ it('adds a webhook, and shows the secret that was made once', async () => {
   expect(await dialog.findByText('is not an address that begins with https:// or http://')).toBeTruthy();
   expect(added).toEqual([]);
   await user.type(dialog.getByLabelText(/^Address/), 'https://hooks.example.com/x');
-  await user.click(dialog.getByRole('checkbox', { name: 'Ready for review' }));
+  await user.click(dialog.getByRole('checkbox', { name: 'Finished' }));
   await user.selectOptions(dialog.getByLabelText('When'), 'After 10 min without an answer');
   await user.click(dialog.getByRole('button', { name: 'Add' }));
   await dialog.findByText(SECRET);
