@@ -39,7 +39,7 @@ export function FigureTable({ name, table }: FigureTableProps) {
         </Button>
         <Button
           {...{ variant: 'subtle', color: 'gray', size: 'compact-sm', className: css.tool }}
-          aria-label={`${name}, export as CSV`}
+          aria-label={`Export CSV: ${name}`}
           rightSection={<IconDownload size={14} aria-hidden />}
           onClick={save}
         >

@@ -177,7 +177,7 @@ it('saves what a table shows as a CSV file', async () => {
   const click = vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (this: HTMLAnchorElement) {
     names.push(this.download);
   });
-  await user.click(await screen.findByRole('button', { name: 'Waits by day, export as CSV' }));
+  await user.click(await screen.findByRole('button', { name: 'Export CSV: Waits by day' }));
   click.mockRestore();
   expect(names).toEqual(['waits-by-day.csv']);
   expect(await blobs[0]?.text()).toBe(
@@ -209,7 +209,7 @@ it('says so where nothing happened', async () => {
     'No session ran in these days.',
   ])
     screen.getByText(words);
-  expect(screen.queryByRole('button', { name: /export as CSV/ })).toBeNull();
+  expect(screen.queryByRole('button', { name: /^Export CSV/ })).toBeNull();
 });
 
 it('says that the numbers could not be read, and reads other days', async () => {
