@@ -10,6 +10,7 @@ export function claudeEnvironment(
   return {
     PATH: path,
     HOME: home,
+    SHELL: '/bin/bash', // without it, `claude` runs commands in zsh where that is installed
     ANTHROPIC_BASE_URL: modelUrl,
     ANTHROPIC_API_KEY: 'scripted-model',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
