@@ -19,7 +19,7 @@ export type NumbersQuery = z.infer<typeof NumbersQuery>;
 /** How long Claude waited for people: requests that ended, and the time between each request and its end. */
 const Waits = z.object({ kind: RequestKind, count: z.int().positive(), waitedMs: milliseconds });
 
-/** How often a rule let a call through. */
+/** How many calls a rule let through. A call that runs several commands may count for several rules. */
 const RuleUses = z.object({ day: Day, ruleId: z.string(), count: z.int().positive() });
 
 /** A process of Claude Code. `endedAt` is null while it runs. */
@@ -50,6 +50,8 @@ export const Numbers = z.object({
     stages: z.array(Waits.extend({ stageId: StageId })),
   }),
   rules: z.object({
+    /** How many calls rules let through, each once. */
+    days: z.array(z.object({ day: Day, count: z.int().positive() })),
     uses: z.array(RuleUses),
     /** The rules among `uses`, as Claude Code writes them. */
     texts: z.array(z.object({ ruleId: z.string(), rule: z.string(), projectId: ProjectId })),
@@ -57,9 +59,11 @@ export const Numbers = z.object({
     medianWaitMs: milliseconds.nullable(),
     answers: z.int().nonnegative(),
   }),
-  /** What Claude cost, by project. Its days are those of the server, which books a turn on the day on which it ends. */
+  /** What Claude cost, by project. Its days are those of the server, which books a turn on the day on which it ends: as many, up to today there. */
   spending: z.object({
     timeZone,
+    from: Day,
+    to: Day,
     days: z.array(
       z.object({
         day: Day,
@@ -75,6 +79,9 @@ export const Numbers = z.object({
     launches: z.array(LaunchSpan),
     /** How many older ones were left out. */
     leftOut: z.int().nonnegative(),
+    /** How many launches began in these days, and how long all that ran were running in them until now; both with those left out. */
+    starts: z.int().nonnegative(),
+    ranMs: milliseconds,
     /** The newest requests that waited for at least `leastMs`, at most 5,000. */
     waits: z.array(WaitSpan),
     waitsLeftOut: z.int().nonnegative(),

@@ -12,6 +12,7 @@ import {
 import { sampleDecision, sampleRequest } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
 import { openTestStore, stageId } from '../../test/support/test-store.ts';
+import { localDay } from '../domain/spending.ts';
 import { createNumberViews } from './number-views.ts';
 
 const NOW = '2026-03-30T12:00:00.000Z';
@@ -19,10 +20,10 @@ const MINUTE_MS = 60_000;
 
 type Decided = { at: string; waitedMs: number } & Record<string, unknown>;
 
-async function openNumbers() {
+async function openNumbers(now = NOW) {
   const opened = await openTestStore();
   const { store } = opened;
-  const views = createNumberViews({ store, edges: { now: () => new Date(NOW) } });
+  const views = createNumberViews({ store, edges: { now: () => new Date(now) } });
   let requests = 0;
   return {
     ...opened,
@@ -54,9 +55,9 @@ it('says nothing about days in which nothing happened', async () => {
     ...{ from: '2026-03-24', to: '2026-03-30', timeZone: 'UTC' },
     ...{ since: '2026-03-24T00:00:00.000Z', until: '2026-03-31T00:00:00.000Z' },
     waits: { days: [], stages: [] },
-    rules: { uses: [], texts: [], medianWaitMs: null, answers: 0 },
-    spending: { timeZone: expect.any(String), days: [] },
-    timeline: { launches: [], leftOut: 0, waits: [], waitsLeftOut: 0, leastMs: 302_400 },
+    rules: { days: [], uses: [], texts: [], medianWaitMs: null, answers: 0 },
+    spending: { timeZone: expect.any(String), from: expect.any(String), to: expect.any(String), days: [] },
+    timeline: { launches: [], leftOut: 0, starts: 0, ranMs: 0, waits: [], waitsLeftOut: 0, leastMs: 302_400 },
     stages: [],
   });
 });
@@ -119,15 +120,19 @@ it('keeps the decisions of a deleted stage, with its last title', async () => {
   expect(stages).toMatchObject([{ stageId, title: 'Old theme', isDeleted: true }]);
 });
 
-it('counts what rules let through, and takes the median of what people allowed or denied', async () => {
+it('counts a call once that several rules let through, and takes the median of what people allowed or denied', async () => {
   const { read, decided, addStage, store } = await openNumbers();
-  const stage = await addStage();
+  const [stage, other] = [await addStage(), await addStage()];
   const rule = PermissionRule.parse({
     ...{ ruleId: 'rule-1', scope: 'project', projectId: 'shop', stageId: null, kind: 'allow', rule: 'Bash(npm test)' },
     ...{ by: 'Ada', createdAt: NOW },
   });
   await store.transact(async (tx) => {
     await tx.rules.save(rule);
+    await tx.rules.save({ ...rule, ruleId: 'rule-2', rule: 'Bash(npm run lint)' });
+    const second = { entry: 1, ruleId: 'rule-2', asked: 'Bash npm test && npm run lint' };
+    await tx.rules.addUse({ ...second, stageId: stage, toolUseId: 'b', at: '2026-03-30T10:00:00.000Z' });
+    await tx.rules.addUse({ ...second, stageId: other, toolUseId: 'b', at: '2026-03-30T10:00:00.000Z' });
     for (const [toolUseId, at] of [
       ['a', '2026-03-29T10:00:00.000Z'],
       ['b', '2026-03-30T10:00:00.000Z'],
@@ -146,11 +151,19 @@ it('counts what rules let through, and takes the median of what people allowed o
   await decided(stage, { at: NOW, waitedMs: 0, outcome: 'denied', by: CLAUDE_CODE });
   const { rules } = await read(7);
   expect(rules).toEqual({
+    days: [
+      { day: '2026-03-29', count: 1 },
+      { day: '2026-03-30', count: 3 },
+    ],
     uses: [
       { day: '2026-03-29', ruleId: 'rule-1', count: 1 },
       { day: '2026-03-30', ruleId: 'rule-1', count: 2 },
+      { day: '2026-03-30', ruleId: 'rule-2', count: 2 },
     ],
-    texts: [{ ruleId: 'rule-1', rule: rule.rule, projectId: rule.projectId }],
+    texts: [
+      { ruleId: 'rule-1', rule: rule.rule, projectId: rule.projectId },
+      { ruleId: 'rule-2', rule: 'Bash(npm run lint)', projectId: rule.projectId },
+    ],
     medianWaitMs: 55_000,
     answers: 4,
   });
@@ -176,6 +189,32 @@ it('adds up spending by day and project', async () => {
   ]);
 });
 
+it.each([
+  ['behind', 'Pacific/Pago_Pago', '2026-03-30T05:00:00.000Z', '2026-03-29'],
+  ['ahead of', 'Pacific/Kiritimati', '2026-03-30T12:00:00.000Z', '2026-03-31'],
+])(
+  'has spending by the last days of the server, also for a person whose clock is a day %s it',
+  async (_, zone, now, to) => {
+    const { read, store } = await openNumbers(now);
+    const daysAgo = (days: number) => localDay(new Date(Date.parse(now) - days * 24 * 60 * MINUTE_MS));
+    const spent = { stageId: stageId('S1'), projectId: ProjectId.parse('shop'), tokens: 0 };
+    await store.transact(async (tx) => {
+      for (const [day, usd] of [
+        [daysAgo(0), 1],
+        [daysAgo(6), 2],
+        [daysAgo(7), 4],
+      ] as const)
+        await tx.spending.add({ ...spent, day, usd });
+    });
+    const { spending, ...numbers } = await read(7, zone);
+    expect([numbers.to, spending.from, spending.to]).toEqual([to, daysAgo(6), daysAgo(0)]);
+    expect(spending.days.map(({ day, usd }) => [day, usd])).toEqual([
+      [daysAgo(6), 2],
+      [daysAgo(0), 1],
+    ]);
+  },
+);
+
 it('draws launches that ran in these days, long waits and open ones', async () => {
   const { read, decided, launched, addStage, store } = await openNumbers();
   const stageId = await addStage();
@@ -195,6 +234,8 @@ it('draws launches that ran in these days, long waits and open ones', async () =
       { stageId, startedAt: '2026-03-23T00:00:00.000Z', endedAt: '2026-03-25T00:00:00.000Z' },
     ],
     leftOut: 0,
+    starts: 1, // the other began before the first day
+    ranMs: (24 + 12) * 60 * MINUTE_MS, // its last day, and half of today
     waits: [
       { stageId, from: '2026-03-30T11:59:00.000Z', to: null },
       { stageId, from: '2026-03-25T09:30:00.000Z', to: '2026-03-25T10:00:00.000Z' },
@@ -228,6 +269,7 @@ it('counts 100,000 decisions, and lists 2,000 launches and 5,000 waits at most',
   expect(sum(waits.stages, ({ waitedMs }) => waitedMs)).toBe(90_000 * 1_000 + 10_000 * 86_400_000);
   expect(waits.stages).toHaveLength(51);
   expect(rules).toMatchObject({ medianWaitMs: 1_000, answers: 1_000 });
-  expect([timeline.launches.length, timeline.leftOut]).toEqual([2_000, 10]);
+  expect([timeline.launches.length, timeline.leftOut, timeline.starts]).toEqual([2_000, 10, 2_010]);
+  expect(timeline.ranMs).toBe(((2_010 * 2_009) / 2) * MINUTE_MS); // 0, 1, 2 ... 2,009 minutes
   expect([timeline.waits.length, timeline.waitsLeftOut]).toEqual([5_000, 5_000]);
 });

@@ -30,18 +30,23 @@ export function createNumberViews({ store, edges }: NumberViewsParts): NumberVie
   return {
     async numbers({ days: count = DAYS, timeZone = ownTimeZone() }) {
       const table = store.read.numbers;
-      const days = lastDays(edges.now(), count, timeZone);
+      const now = edges.now();
+      const days = lastDays(now, count, timeZone);
       const [since, until] = [days[0]?.from ?? '', days.at(-1)?.to ?? ''];
       const leastMs = Math.round((Date.parse(until) - Date.parse(since)) / TIMELINE_PARTS);
       const counted = await countDays(table, days, leastMs);
-      const spending = await spendingOf(store.read.spending, days);
+      const spending = await spendingOf(store.read.spending, now, count);
       const span = { from: since, to: until };
-      const timeline = await timelineOf(table, span, { waits: counted.longWaits, leastMs });
-      const { waits, uses, medianWaitMs, answers } = counted;
-      const named = [...waits.stages, ...timeline.launches, ...timeline.waits].map(({ stageId }) => stageId);
+      const { launches, ...ran } = await launchesOf(table, days, now.toISOString());
+      const timeline = { launches, ...ran, ...(await waitsOf(table, span, counted.longWaits)), leastMs };
+      const { waits, calls, uses, medianWaitMs, answers } = counted;
+      const named = [...waits.stages, ...launches, ...timeline.waits].map(({ stageId }) => stageId);
       return {
         ...{ from: days[0]?.day ?? '', to: days.at(-1)?.day ?? '', timeZone, since, until, waits, spending, timeline },
-        rules: { uses, texts: await table.ruleTexts(unique(uses.map(({ ruleId }) => ruleId))), medianWaitMs, answers },
+        rules: {
+          ...{ days: calls, uses, medianWaitMs, answers },
+          texts: await table.ruleTexts(unique(uses.map(({ ruleId }) => ruleId))),
+        },
         stages: await table.stagesOf(unique(named)),
       };
     },
@@ -55,6 +60,7 @@ async function countDays(table: NumbersTable, days: readonly LocalDay[], leastMs
   const breath = createBreath();
   const byDay: Numbers['waits']['days'] = [];
   const stages = createStageWaits();
+  const calls: Numbers['rules']['days'] = [];
   const uses: Numbers['rules']['uses'] = [];
   const longWaits: WaitSpan[] = [];
   const answers: number[] = [];
@@ -67,10 +73,13 @@ async function countDays(table: NumbersTable, days: readonly LocalDay[], leastMs
     longWaits.push(...(await table.longWaits(span, leastMs)));
     if (answers.length < MOST_ANSWERS)
       answers.push(...(await table.approvalWaits(span, MOST_ANSWERS - answers.length)));
-    uses.push(...(await table.ruleUses(span)).map((use) => ({ day, ...use })));
+    const usesOfDay = await table.ruleUses(span);
+    uses.push(...usesOfDay.map((use) => ({ day, ...use })));
+    if (usesOfDay.length > 0) calls.push({ day, count: await table.ruledCalls(span) });
   }
   return {
     waits: { days: byDay.toSorted((a, b) => a.day.localeCompare(b.day)), stages: stages.all() },
+    calls: calls.toReversed(),
     uses: uses.toSorted((a, b) => a.day.localeCompare(b.day)),
     longWaits,
     ...{ medianWaitMs: medianOf(answers), answers: answers.length },
@@ -103,31 +112,52 @@ function createStageWaits() {
   };
 }
 
-/** What was spent on each of these days, as the server's clock had them. */
-async function spendingOf(table: Pick<SpendingTable, 'list'>, days: readonly LocalDay[]): Promise<Numbers['spending']> {
+/** What was spent on each of the server's last days: the ledger has no others, and today there may be another day than where the person is. */
+async function spendingOf(table: Pick<SpendingTable, 'list'>, now: Date, count: number): Promise<Numbers['spending']> {
   const breath = createBreath();
+  const timeZone = ownTimeZone();
+  const days = lastDays(now, count, timeZone).map(({ day }) => day);
   const spent: Numbers['spending']['days'] = [];
-  for (const { day } of days) {
+  for (const day of days) {
     await breath();
     for (const [projectId, rows] of Map.groupBy(await table.list(day, day), (row) => row.projectId)) {
       const sum = (of: (row: DaySpending) => number) => rows.reduce((all, row) => all + of(row), 0);
       spent.push({ day, projectId, usd: sum(({ usd }) => usd), tokens: sum(({ tokens }) => tokens) });
     }
   }
-  return { timeZone: ownTimeZone(), days: spent };
+  return { timeZone, from: days[0] ?? '', to: days.at(-1) ?? '', days: spent };
 }
 
-async function timelineOf(
+type Timeline = Numbers['timeline'];
+
+/** The newest launches, and what all of them add up to until `now`. */
+async function launchesOf(
+  table: NumbersTable,
+  days: readonly LocalDay[],
+  now: string,
+): Promise<Pick<Timeline, 'launches' | 'leftOut' | 'starts' | 'ranMs'>> {
+  const breath = createBreath();
+  const span = { from: days[0]?.from ?? '', to: days.at(-1)?.to ?? '' };
+  const earlier = await table.ran({ from: '', to: span.from }, span, now);
+  let [starts, ranMs] = [0, earlier.ranMs];
+  for (const day of days) {
+    await breath();
+    const begun = await table.ran(day, span, now);
+    starts += begun.count;
+    ranMs += begun.ranMs;
+  }
+  const launches = await table.launches(span, MOST_LAUNCHES);
+  return { launches, leftOut: Math.max(0, earlier.count + starts - launches.length), starts, ranMs };
+}
+
+/** The open waits and the newest of the long ones. */
+async function waitsOf(
   table: NumbersTable,
   span: Span,
-  { waits, leastMs }: { waits: readonly WaitSpan[]; leastMs: number },
-): Promise<Numbers['timeline']> {
-  const { launches, total } = await table.launches(span, MOST_LAUNCHES);
-  const all = [...(await table.openWaits()).filter(({ from }) => from < span.to), ...waits];
-  return {
-    ...{ launches, leftOut: total - launches.length },
-    ...{ waits: all.slice(0, MOST_WAITS), waitsLeftOut: Math.max(0, all.length - MOST_WAITS), leastMs },
-  };
+  longWaits: readonly WaitSpan[],
+): Promise<Pick<Timeline, 'waits' | 'waitsLeftOut'>> {
+  const all = [...(await table.openWaits()).filter(({ from }) => from < span.to), ...longWaits];
+  return { waits: all.slice(0, MOST_WAITS), waitsLeftOut: Math.max(0, all.length - MOST_WAITS) };
 }
 
 function medianOf(values: readonly number[]): number | null {

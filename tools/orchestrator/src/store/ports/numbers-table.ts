@@ -27,10 +27,14 @@ export interface NumbersTable {
   openWaits(): Promise<WaitSpan[]>;
   /** How long each of the newest calls waited that a person allowed or denied in this span. */
   approvalWaits(span: Span, limit: number): Promise<number[]>;
+  /** How many calls rules let through in this span: one that several rules let through together is one. */
+  ruledCalls(span: Span): Promise<number>;
   ruleUses(span: Span): Promise<{ ruleId: string; count: number }[]>;
   ruleTexts(ruleIds: readonly string[]): Promise<{ ruleId: string; rule: string; projectId: ProjectId }[]>;
-  /** The launches that ran in this span, newest first, and how many there are without the limit. */
-  launches(span: Span, limit: number): Promise<{ launches: LaunchSpan[]; total: number }>;
+  /** The launches that ran in this span, newest first. */
+  launches(span: Span, limit: number): Promise<LaunchSpan[]>;
+  /** How many of the launches that began in `begun` ran in `span`, and how long within it; those that have not ended, until `now`. */
+  ran(begun: Span, span: Span, now: string): Promise<{ count: number; ranMs: number }>;
   /** Names stages, also deleted ones that left decisions. */
   stagesOf(stageIds: readonly StageId[]): Promise<Numbers['stages']>;
 }

@@ -39,15 +39,19 @@ export const queryExamples: QueryExamples = {
       ...{ since: '2025-12-03T23:00:00.000Z', until: '2026-01-02T23:00:00.000Z' },
       waits: { days: [{ day, ...waited }], stages: [{ stageId: stage.id, ...waited }] },
       rules: {
+        days: [{ day, count: 14 }],
         uses: [{ day, ruleId: rule.ruleId, count: 14 }],
         texts: [{ ruleId: rule.ruleId, rule: rule.rule, projectId: project.id }],
         medianWaitMs: 42_000,
         answers: 12,
       },
-      spending: { timeZone: 'Etc/UTC', days: [{ day, projectId: project.id, usd: 4.2, tokens: 812_000 }] },
+      spending: {
+        ...{ timeZone: 'Etc/UTC', from: '2025-12-04', to: day },
+        days: [{ day, projectId: project.id, usd: 4.2, tokens: 812_000 }],
+      },
       timeline: {
         launches: [{ stageId: stage.id, startedAt: session.startedAt, endedAt: null }],
-        leftOut: 0,
+        ...{ leftOut: 0, starts: 1, ranMs: 3_600_000 },
         waits: [{ stageId: stage.id, from: session.startedAt, to: null }],
         waitsLeftOut: 0,
         leastMs: 1_296_000,

@@ -20,7 +20,7 @@ export const boardRelays = {
     query: NumbersQuery.extend({ days: wholeNumber(1, 366).optional() }),
     summary: 'Get the numbers of the last days',
     description:
-      'How long Claude waited for people, what rules let through and when sessions ran, by days of a time zone. A wait counts on the day on which it ended, whether by an answer, a time limit or the end of its process; calls that Claude Code decided without asking do not count. Spending is by days of the server. How full the contexts are now is on the board.',
+      'How long Claude waited for people, which calls rules let through and when sessions ran, by days of a time zone. A wait counts on the day on which it ended, whether by an answer, a time limit or the end of its process; calls that Claude Code decided without asking do not count. Spending is by the last days of the server, which its `from` and `to` name. How full the contexts are now is on the board.',
   },
   search: {
     query: SearchQuery.extend({ limit: wholeNumber(1, 200).optional() }),

@@ -1,6 +1,6 @@
 import { CLAUDE_CODE, type Numbers, PermissionRule, ProjectId, RequestKind, StageId } from '@callboard/contract';
-import { sql } from 'kysely';
-import type { NumbersTable, Span } from '../../ports/numbers-table.ts';
+import { type Expression, sql } from 'kysely';
+import type { NumbersTable } from '../../ports/numbers-table.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { documentOf } from './map-row.ts';
@@ -40,13 +40,39 @@ const approvalWaits = prepare(
     .orderBy('decided_at', 'desc')
     .limit(param<number>('limit')),
 );
+const used = builder.selectFrom('rule_uses').where('at', '>=', param('from')).where('at', '<', param('to'));
 const ruleUses = prepare(
+  used.select((eb) => ['rule_id as ruleId', eb.fn.countAll<number>().as('count')]).groupBy('rule_id'),
+);
+const ruledCalls = prepare(
   builder
-    .selectFrom('rule_uses')
-    .select((eb) => ['rule_id as ruleId', eb.fn.countAll<number>().as('count')])
-    .where('at', '>=', param('from'))
-    .where('at', '<', param('to'))
-    .groupBy('rule_id'),
+    .selectFrom(used.select(['stage_id', 'tool_use_id']).distinct().as('calls'))
+    .select((eb) => eb.fn.countAll<number>().as('count')),
+);
+
+/** The launches that ran in a span. */
+const running = builder
+  .selectFrom('launches')
+  .where('created_at', '<', param('to'))
+  .where((eb) => eb.or([eb('ended_at', 'is', null), eb('ended_at', '>=', param('from'))]));
+const launches = prepare(
+  running
+    .select(['stage_id', 'created_at as startedAt', 'ended_at as endedAt'])
+    .orderBy('created_at', 'desc')
+    .limit(param<number>('limit')),
+);
+const seconds = (instant: Expression<string | null>) => sql<number>`unixepoch(${instant}, 'subsec')`;
+const ran = prepare(
+  running
+    .where('created_at', '>=', param('begunFrom'))
+    .where('created_at', '<', param('begunTo'))
+    .select((eb) => {
+      const end = sql<string>`min(coalesce(${eb.ref('ended_at')}, ${param('now')}), ${param('to')})`;
+      const begin = sql<string>`max(${eb.ref('created_at')}, ${param('from')})`;
+      // A clock that was set back may have a launch end before it began.
+      const lasted = sql<number>`max(0, ${seconds(end)} - ${seconds(begin)})`;
+      return [eb.fn.countAll<number>().as('count'), eb.fn.sum<number | null>(lasted).as('ranSeconds')];
+    }),
 );
 
 /** See `NumbersTable`. */
@@ -72,6 +98,9 @@ export function numbersTable(db: Database): NumbersTable {
       return (await approvalWaits(db, { ...span, limit })).map((row) => row.waited);
     },
     ruleUses: (span) => ruleUses(db, { ...span }),
+    async ruledCalls(span) {
+      return (await ruledCalls(db, { ...span }))[0]?.count ?? 0;
+    },
     async ruleTexts(ruleIds) {
       const texts = await inParts(ruleIds, (ids) =>
         db
@@ -82,25 +111,15 @@ export function numbersTable(db: Database): NumbersTable {
       );
       return texts.map(toRule).map(({ ruleId, rule, projectId }) => ({ ruleId, rule, projectId }));
     },
-    launches: (span, limit) => launchesIn(db, span, limit),
+    async launches(span, limit) {
+      const rows = await launches(db, { ...span, limit });
+      return rows.map(({ stage_id, ...span }) => ({ stageId: StageId.parse(stage_id), ...span }));
+    },
+    async ran(begun, span, now) {
+      const [row] = await ran(db, { begunFrom: begun.from, begunTo: begun.to, ...span, now });
+      return { count: row?.count ?? 0, ranMs: Math.round((row?.ranSeconds ?? 0) * 1_000) };
+    },
     stagesOf: (stageIds) => stagesOf(db, stageIds),
-  };
-}
-
-async function launchesIn(db: Database, { from, to }: Span, limit: number): ReturnType<NumbersTable['launches']> {
-  const running = db
-    .selectFrom('launches')
-    .where('created_at', '<', to)
-    .where((eb) => eb.or([eb('ended_at', 'is', null), eb('ended_at', '>=', from)]));
-  const rows = await running
-    .select(['stage_id', 'created_at as startedAt', 'ended_at as endedAt'])
-    .orderBy('created_at', 'desc')
-    .limit(limit)
-    .execute();
-  const counted = await running.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-  return {
-    launches: rows.map(({ stage_id, ...span }) => ({ stageId: StageId.parse(stage_id), ...span })),
-    total: counted?.total ?? 0,
   };
 }
 

@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { cost, count, exactDuration } from '../../../lib/format.ts';
-import { useNow } from '../../../lib/use-now.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { numbersQuery } from '../api/numbers-query.ts';
 import { contextFigure } from '../model/context-figure.ts';
@@ -11,9 +10,8 @@ import { dayWords, sumOf } from '../model/figures.ts';
 import { shortValue } from '../model/measures.ts';
 import { type Names, namesOf } from '../model/names.ts';
 import { RANGES, readRange, readView } from '../model/numbers-address.ts';
-import { RULE_VIEWS, rulesFigure, savedMs, usesOf } from '../model/rules-figure.ts';
+import { RULE_VIEWS, ruledCallsOf, rulesFigure, savedMs } from '../model/rules-figure.ts';
 import { SPENDING_MEASURES, SPENDING_VIEWS, spendingFigure } from '../model/spending-figure.ts';
-import { timelineRows } from '../model/timeline.ts';
 import { WAIT_VIEWS, waitsFigure } from '../model/waits-figure.ts';
 import { AddressSwitch, FigureSection } from './figure-section.tsx';
 import { Looks } from './looks.tsx';
@@ -76,10 +74,8 @@ const durationWords = (ms: number): string => (ms === 0 ? '0 s' : exactDuration(
 
 /** The four numbers to begin with. */
 function Totals({ numbers }: { numbers: Numbers }) {
-  const now = useNow();
   const { waits, spending, timeline } = numbers;
   const saved = savedMs(numbers);
-  const ranMs = sumOf(timelineRows(numbers, now), (row) => row.ranMs);
   const totals = [
     {
       name: 'Waited for people',
@@ -92,7 +88,7 @@ function Totals({ numbers }: { numbers: Numbers }) {
     {
       name: 'Saved by rules',
       value: saved === null ? '–' : `about ${durationWords(saved)}`,
-      more: `${count(usesOf(numbers), 'call')} let through`,
+      more: `${count(ruledCallsOf(numbers), 'call')} let through`,
     },
     {
       name: 'Spent',
@@ -102,7 +98,7 @@ function Totals({ numbers }: { numbers: Numbers }) {
         sumOf(spending.days, ({ tokens }) => tokens),
       )} tokens`,
     },
-    { name: 'Sessions ran', value: durationWords(ranMs), more: count(timeline.launches.length, 'start') },
+    { name: 'Sessions ran', value: durationWords(timeline.ranMs), more: count(timeline.starts, 'start') },
   ];
   return (
     <dl className={css.totals}>
@@ -152,13 +148,14 @@ function RulesSection({ numbers, names }: SectionProps) {
   const [params] = useSearchParams();
   const view = readView(params, 'rules', RULE_VIEWS);
   const { medianWaitMs, answers } = numbers.rules;
+  const forEach = view === 'rule' ? ' A call that several rules let through together counts for each of them.' : '';
   return (
     <FigureSection
       title="Saved by rules"
       about={
         medianWaitMs === null
-          ? 'Calls that rules let through. Nobody allowed or denied a call in these days, so the time that this saved cannot be estimated.'
-          : `An estimate: each call that a rule let through counts as ${exactDuration(medianWaitMs)}, the median of ${count(answers, 'answer')} by people in these days. Folders and hosts are not counted.`
+          ? `Calls that rules let through. Nobody allowed or denied a call in these days, so the time that this saved cannot be estimated.${forEach}`
+          : `An estimate: each call that a rule let through counts as ${exactDuration(medianWaitMs)}, the median of ${count(answers, 'answer')} by people in these days. Folders and hosts are not counted.${forEach}`
       }
       switches={<AddressSwitch name="rules" label="Rules" value={view} options={viewOptions(RULE_VIEWS)} />}
       name={`Rules ${VIEW_WORDS[view].toLowerCase()}`}
@@ -178,11 +175,11 @@ function SpendingSection({ numbers, names }: SectionProps) {
   const [params] = useSearchParams();
   const view = readView(params, 'spending', SPENDING_VIEWS);
   const measure = readView(params, 'measure', SPENDING_MEASURES);
-  const { timeZone } = numbers.spending;
+  const { timeZone, from, to } = numbers.spending;
   return (
     <FigureSection
       title="Cost and tokens"
-      about={`Tokens without those that were read from the cache. ${timeZone === numbers.timeZone ? '' : `By days of the server (${timeZone}), not of your time zone.`}`}
+      about={`Tokens without those that were read from the cache. ${timeZone === numbers.timeZone ? '' : `By days of the server (${timeZone}), ${dayWords(from)} to ${dayWords(to)}, not of your time zone.`}`}
       switches={
         <>
           <AddressSwitch name="measure" label="Measure" value={measure} options={MEASURE_OPTIONS} />

@@ -13,9 +13,9 @@ const NOTHING: Numbers = {
   ...{ from: '2026-03-24', to: '2026-03-30', timeZone: 'Europe/Berlin' },
   ...{ since: '2026-03-23T23:00:00.000Z', until: '2026-03-30T22:00:00.000Z' },
   waits: { days: [], stages: [] },
-  rules: { uses: [], texts: [], medianWaitMs: null, answers: 0 },
-  spending: { timeZone: 'Europe/Berlin', days: [] },
-  timeline: { launches: [], leftOut: 0, waits: [], waitsLeftOut: 0, leastMs: 302_400 },
+  rules: { days: [], uses: [], texts: [], medianWaitMs: null, answers: 0 },
+  spending: { timeZone: 'Europe/Berlin', from: '2026-03-24', to: '2026-03-30', days: [] },
+  timeline: { launches: [], leftOut: 0, starts: 0, ranMs: 0, waits: [], waitsLeftOut: 0, leastMs: 302_400 },
   stages: [],
 };
 
@@ -33,15 +33,23 @@ const MUCH: Numbers = {
     ],
   },
   rules: {
+    days: [
+      { day: '2026-03-29', count: 2 },
+      { day: '2026-03-30', count: 4 },
+    ],
     uses: [
       { day: '2026-03-29', ruleId: 'r1', count: 2 },
       { day: '2026-03-30', ruleId: 'r1', count: 4 },
+      { day: '2026-03-30', ruleId: 'r2', count: 3 },
     ],
-    texts: [{ ruleId: 'r1', rule: 'Bash(npm test)', projectId: shop }],
+    texts: [
+      { ruleId: 'r1', rule: 'Bash(npm test)', projectId: shop },
+      { ruleId: 'r2', rule: 'Bash(npm run lint)', projectId: shop },
+    ],
     ...{ medianWaitMs: 30_000, answers: 3 },
   },
   spending: {
-    timeZone: 'Etc/UTC',
+    ...{ timeZone: 'Etc/UTC', from: '2026-03-24', to: '2026-03-30' },
     days: [
       { day: '2026-03-29', projectId: shop, usd: 1.5, tokens: 20_000 },
       { day: '2026-03-29', projectId: site, usd: 0.5, tokens: 90_000 },
@@ -49,9 +57,9 @@ const MUCH: Numbers = {
     ],
   },
   timeline: {
-    ...{ leftOut: 0, waitsLeftOut: 0, leastMs: 302_400 },
+    ...{ leftOut: 40, starts: 39, ranMs: 50 * HOUR_MS, waitsLeftOut: 0, leastMs: 302_400 },
     launches: [{ stageId: form, startedAt: '2026-03-30T08:00:00.000Z', endedAt: '2026-03-30T12:00:00.000Z' }],
-    waits: [{ stageId: form, from: '2026-03-30T09:00:00.000Z', to: '2026-03-30T10:30:00.000Z' }],
+    waits: [{ stageId: form, from: '2026-03-30T09:00:00.000Z', to: '2026-03-30T09:45:00.000Z' }],
   },
   stages: [
     { stageId: form, title: 'Login form', projectId: shop, isDeleted: false },
@@ -107,18 +115,27 @@ it('shows waits by day, stage and kind, each as a table too, and keeps the view 
   expect(location.search).toBe('?range=7&waits=kind');
 });
 
-it('calls what rules saved an estimate, and says from what', async () => {
+/** One of the four numbers to begin with, and what is said beneath it. */
+const total = (name: string) => {
+  const value = within(screen.getByRole('main')).getByText(name, { selector: 'dt' }).nextSibling;
+  return [value?.textContent, value?.nextSibling?.textContent];
+};
+
+it('calls what rules saved an estimate of calls, and says from what', async () => {
   const { user } = open('/numbers?rules=rule', MUCH);
   const rules = await section('Saved by rules');
+  expect(total('Saved by rules')).toEqual(['about 3 min', '6 calls let through']);
+  rules.getByText(/A call that several rules let through together counts for each of them\.$/);
   rules.getByText(/^An estimate: each call that a rule let through counts as 30 s, the median of 3 answers by people/);
   await user.click(rules.getByRole('button', { name: 'Rules by rule, as a table' }));
   expect(cells('Rules by rule')).toEqual([
     ['Rule', 'Project', 'Let through', 'Saved about'],
     ['Bash(npm test)', 'shop', '6', '3 min'],
+    ['Bash(npm run lint)', 'shop', '3', '1 min 30 s'],
   ]);
 });
 
-it('counts uses only where there is nothing to estimate from', async () => {
+it('counts calls only where there is nothing to estimate from', async () => {
   const { user } = open('/numbers', { ...MUCH, rules: { ...MUCH.rules, medianWaitMs: null, answers: 0 } });
   const rules = await section('Saved by rules');
   rules.getByText(/the time that this saved cannot be estimated/);
@@ -133,7 +150,7 @@ it('counts uses only where there is nothing to estimate from', async () => {
 it('shows cost and tokens by day and by project, and says whose days they are', async () => {
   const { user } = open('/numbers', MUCH);
   const spending = await section('Cost and tokens');
-  spending.getByText(/By days of the server \(Etc\/UTC\), not of your time zone/);
+  spending.getByText(/By days of the server \(Etc\/UTC\), .+ to .+, not of your time zone/);
   expect(spending.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual(['shop $3.50', 'site $0.50']);
   await user.click(spending.getByRole('radio', { name: 'Tokens' }));
   expect(spending.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual(['site 90K', 'shop 30K']);
@@ -151,14 +168,14 @@ it('shows contexts from the board, and sessions on a time line that a screen rea
   await user.click(context.getByRole('button', { name: 'Context in use, as a table' }));
   expect(cells('Context in use').slice(1)).toEqual([['Login form', 'web', '68,000', '200,000', '34%']]);
   const line = await section('Time line');
-  expect(line.getByRole('listitem').textContent).toBe(
-    'Login form1 session, ran for 4 h, waited for a person for 1 h 30 min',
-  );
+  expect(line.getByRole('listitem').textContent).toBe('Login form1 session, ran for 4 h, waited for a person for 1 h');
+  screen.getByText(/Waits shorter than .+ are too narrow to draw, and not in the table and its CSV file\. 40 older/);
+  expect(total('Sessions ran')).toEqual(['2 d 2 h', '39 starts']);
   expect(line.getByRole('link', { name: 'Login form' }).getAttribute('href')).toBe('/stages/STAGE-1');
   await user.click(screen.getByRole('button', { name: 'Sessions over time, as a table' }));
   expect(cells('Sessions over time').map((row) => [row[0], row[2], row[5]])).toEqual([
     ['Stage', 'What', 'Lasted'],
-    ['Login form', 'Waited for a person', '1 h 30 min'],
+    ['Login form', 'Waited for a person', '45 min'],
     ['Login form', 'Session', '4 h'],
   ]);
 });

@@ -32,7 +32,7 @@ export function Timeline({ numbers, names }: TimelineProps) {
       </div>
       <p className={css.about}>
         When Claude’s process ran, by stage; the stage that ran last comes first. Waits shorter than{' '}
-        {exactDuration(leastMs)} are too narrow to draw.
+        {exactDuration(leastMs)} are too narrow to draw, and not in the table and its CSV file.
         {leftOut > 0 && ` ${count(leftOut, 'older session')} left out.`}
         {waitsLeftOut > 0 && ` ${count(waitsLeftOut, 'older wait')} left out.`}
       </p>
@@ -97,7 +97,7 @@ interface LineProps {
 }
 
 function Line({ row, title, isGone }: LineProps) {
-  const { launches, waits, ranMs, waitedMs } = row;
+  const { launches, waits, ranMs, waitedMs, isWaiting } = row;
   return (
     <li className={css.line}>
       <StageTitle stageId={row.stageId} title={title} isGone={isGone} />
@@ -119,6 +119,7 @@ function Line({ row, title, isGone }: LineProps) {
       <span className="visually-hidden">
         {count(launches.length, 'session')}, ran for {exactDuration(ranMs)}
         {waitedMs > 0 && `, waited for a person for ${exactDuration(waitedMs)}`}
+        {isWaiting && ', waits for a person now'}
       </span>
     </li>
   );

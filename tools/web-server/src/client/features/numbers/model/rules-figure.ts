@@ -8,16 +8,19 @@ type RuleView = (typeof RULE_VIEWS)[number];
 const USES: Column = { title: 'Let through', file: 'let_through', measure: 'count' };
 const SAVED: Column = { title: 'Saved about', file: 'saved_seconds_estimate', measure: 'duration' };
 
-/** How often rules let a call through. */
-export const usesOf = ({ rules }: Numbers): number => sumOf(rules.uses, ({ count }) => count);
+/** How many calls rules let through. */
+export const ruledCallsOf = ({ rules }: Numbers): number => sumOf(rules.days, ({ count }) => count);
 
 /** Returns an estimate: as if each call had waited as long as half of the answers took. Null without answers. */
 export const savedMs = (numbers: Numbers): number | null =>
-  numbers.rules.medianWaitMs === null ? null : usesOf(numbers) * numbers.rules.medianWaitMs;
+  numbers.rules.medianWaitMs === null ? null : ruledCallsOf(numbers) * numbers.rules.medianWaitMs;
 
-/** What rules saved, by day or by rule: time if it can be estimated, else how often they let a call through. */
+/**
+ * What rules saved, by day or by rule: time if it can be estimated, else how many calls they let through. A call that several rules let
+ * through together counts once by day, and for each of them by rule.
+ */
 export function rulesFigure(numbers: Numbers, view: RuleView, { projectName }: Names): Figure {
-  const { uses, texts, medianWaitMs } = numbers.rules;
+  const { days: calls, uses, texts, medianWaitMs } = numbers.rules;
   const isKnown = medianWaitMs !== null;
   const amountOf = (count: number) => (isKnown ? count * medianWaitMs : count);
   const columns = isKnown ? [USES, SAVED] : [USES];
@@ -28,11 +31,7 @@ export function rulesFigure(numbers: Numbers, view: RuleView, { projectName }: N
   } as const;
   const bar = (key: string, label: string, count: number) => ({ key, label, parts: { all: amountOf(count) } });
   if (view === 'day') {
-    const of = addUp(
-      uses,
-      ({ day }) => day,
-      ({ count }) => count,
-    );
+    const of = new Map(calls.map(({ day, count }) => [day, count]));
     const days = daysBetween(numbers.from, numbers.to);
     return {
       chart: { ...look, bars: days.map((day) => bar(day, dayWords(day), of.get(day) ?? 0)), total: days.length },

@@ -19,7 +19,7 @@ const REST = 'the rest'; // no id of a project has a space
 
 /** What Claude cost, in money or tokens, by day or by project. */
 export function spendingFigure(
-  { from, to, spending }: Numbers,
+  { spending }: Pick<Numbers, 'spending'>,
   { view, measure }: { view: SpendingView; measure: SpendingMeasure },
   { projectName }: Names,
 ): Figure {
@@ -51,7 +51,7 @@ export function spendingFigure(
         }),
       },
     };
-  const days = daysBetween(from, to);
+  const days = daysBetween(spending.from, spending.to);
   const byDay = Map.groupBy(spending.days, ({ day }) => day);
   return {
     chart: {

@@ -1,5 +1,5 @@
 import type { Numbers, StageId } from '@callboard/contract';
-import { sumOf, type TableFigure } from './figures.ts';
+import { addUp, sumOf, type TableFigure } from './figures.ts';
 import type { Names } from './names.ts';
 
 /** A stretch of the time line, as parts of its length. */
@@ -19,7 +19,10 @@ export interface TimelineRow {
   waits: Stretch[];
   /** Within the days that are shown. */
   ranMs: number;
+  /** All waits that ended in these days, also those too short to draw. */
   waitedMs: number;
+  /** It waits for a person now. */
+  isWaiting: boolean;
 }
 
 interface Span {
@@ -28,7 +31,7 @@ interface Span {
 }
 
 /** Places the launches and waits of each stage on a line, the stage that ran last first. `now` ends what is open. */
-export function timelineRows({ timeline, since, until }: Numbers, now: number): TimelineRow[] {
+export function timelineRows({ timeline, waits: ended, since, until }: Numbers, now: number): TimelineRow[] {
   const [begin, end] = [Date.parse(since), Date.parse(until)];
   const clip = ({ from, to }: Span) => {
     const start = Math.max(begin, Date.parse(from));
@@ -44,6 +47,11 @@ export function timelineRows({ timeline, since, until }: Numbers, now: number): 
   const lasted = (spans: readonly Span[]) => sumOf(spans.map(clip), (at) => at.end - at.start);
   const launches = Map.groupBy(timeline.launches.map(spanOf), ({ stageId }) => stageId);
   const waits = Map.groupBy(timeline.waits, ({ stageId }) => stageId);
+  const waitedOf = addUp(
+    ended.stages,
+    ({ stageId }) => stageId,
+    ({ waitedMs }) => waitedMs,
+  );
   const lastOf = ({ stageId }: TimelineRow) => Math.max(...(launches.get(stageId) ?? []).map((span) => clip(span).end));
   return [...launches]
     .map(([stageId, spans]) => {
@@ -51,7 +59,11 @@ export function timelineRows({ timeline, since, until }: Numbers, now: number): 
       return {
         stageId,
         ...{ launches: spans.map(stretch), waits: waited.map(stretch) },
-        ...{ ranMs: lasted(spans), waitedMs: lasted(waited) },
+        ...{
+          ranMs: lasted(spans),
+          waitedMs: waitedOf.get(stageId) ?? 0,
+          isWaiting: waited.some(({ to }) => to === null),
+        },
       };
     })
     .toSorted((a, b) => lastOf(b) - lastOf(a));
