@@ -50,6 +50,7 @@ export async function startAutomation({ config, log, edges, limits, life }: Star
     holds: parts.startHolds,
     start: (id) => sessions.start(id, null),
     waits: { isDue: waits.isDue, goOn: parts.usageLimits.goOn },
+    deferred: { list: sessions.listDeferred, goOn: sessions.resumeDeferred },
   });
   life.onStop('scheduler', scheduler.stop);
   life.onStop('change counts', await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff }));

@@ -82,7 +82,7 @@ export async function budgetBefore(
   return beyondBudget ? null : spentBudgetOf(tx, stageId);
 }
 
-/** Lets a message wait for a larger budget: it goes on by itself then (`resumeDeferredWork`). */
+/** Lets a message wait for a larger budget: it goes on by itself then (`resumeDeferred`). */
 export async function withhold(tx: Tx, change: SessionChange, row: MessageRow, budget: SpentBudget): Promise<void> {
   if (!row.body.awaitsRoom) {
     await tx.outbox.setBody(row.id, { ...row.body, awaitsRoom: true });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Hold, type HoldScope, holdOver, isOnHold, type Stage, type StageId } from '@callboard/contract';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Tables, Tx } from '../store/store.ts';
@@ -59,9 +60,14 @@ export async function releaseScope(tx: Tx, scope: HoldScope): Promise<void> {
   await exceptFrom(tx, { id: '', projectId }, { projectId });
 }
 
-/** Removes the hold of a project that is removed. */
-export async function forgetHoldOf(tx: Tx, scope: HoldScope): Promise<void> {
-  if (await removeHold(tx, scope)) await tellHolds(tx);
+/** Removes what holds say of a project or stage that is removed: whatever gets its id later is not released by that. */
+export async function forgetHoldsOf(tx: Tx, gone: Hold['except'][number]): Promise<void> {
+  const hadOne = 'projectId' in gone && (await removeHold(tx, gone));
+  const excepting = (await tx.holds.list()).filter(({ except }) => except.some((one) => isDeepStrictEqual(one, gone)));
+  for (const hold of excepting) {
+    await tx.holds.save({ ...hold, except: hold.except.filter((one) => !isDeepStrictEqual(one, gone)) });
+  }
+  if (hadOne || excepting.length > 0) await tellHolds(tx);
 }
 
 async function removeHold(tx: Tx, scope: HoldScope): Promise<boolean> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { echo } from '../../test/support/test-answers.ts';
 import { testQueue } from '../../test/support/test-queue.ts';
 import { asked, busyTestSession, type TestSession, turnEnded } from '../../test/support/test-session.ts';
-import { resumeDeferredWork } from '../sessions/resume-deferred-work.ts';
+import { listDeferred, resumeDeferred } from '../sessions/resume-deferred-work.ts';
 import { changeSession } from './change-session.ts';
 import { acknowledgeAlarm, alarmOf, raiseAlarm } from './session-alarm.ts';
 
@@ -80,12 +80,14 @@ describe('a session under alarm', () => {
     await raise(session, 'forged-output');
     const resumed: string[] = [];
     const resumeWith = async () => resumed.push(stageId) > 0;
-    const parts = { store, log: { error: () => undefined } as never, outboxBell: { ring: () => undefined } as never };
+    const parts = { store, outboxBell: { ring: () => undefined } as never };
     const repeatIn = async () => undefined;
-    await resumeDeferredWork({ ...parts, resumeWith, repeatIn });
+    expect(await listDeferred(store.read)).toEqual([]);
+    await resumeDeferred({ ...parts, resumeWith, repeatIn }, stageId);
     expect(resumed).toEqual([]);
     await acknowledge(session);
-    await resumeDeferredWork({ ...parts, resumeWith, repeatIn });
+    expect(await listDeferred(store.read)).toEqual([stageId]);
+    await resumeDeferred({ ...parts, resumeWith, repeatIn }, stageId);
     expect(resumed).toEqual([stageId]);
   });
 

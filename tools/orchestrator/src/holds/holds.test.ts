@@ -1,5 +1,5 @@
 import { boardView, CONTINUE_MESSAGE, StageId } from '@callboard/contract';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import {
   asked,
   beginTestSession,
@@ -8,15 +8,19 @@ import {
   type TestSession,
   turnEnded,
 } from '../../test/support/test-session.ts';
-import { openTestStore, silent } from '../../test/support/test-store.ts';
+import { openTestStore, sampleProject, silent } from '../../test/support/test-store.ts';
 import { releaseScope, releaseStage } from '../domain/holds.ts';
 import { createBell } from '../lib/bell.ts';
+import { Rejection } from '../lib/errors.ts';
 import { createLimits } from '../limits/limits.ts';
 import { turnToFinish } from '../pull-requests/finish-stages.ts';
 import { createHoldGate } from '../scheduler/hold-gate.ts';
-import { planStarts } from '../scheduler/start-gates.ts';
+import { startScheduler } from '../scheduler/scheduler.ts';
+import { createStartHolds, planStarts, type StageGate } from '../scheduler/start-gates.ts';
 import { beginLaunch } from '../sessions/launch/begin-launch.ts';
-import { resumeDeferredWork } from '../sessions/resume-deferred-work.ts';
+import { listDeferred, resumeDeferred, resumeDeferredWork } from '../sessions/resume-deferred-work.ts';
+import { createProjects } from '../stages/projects.ts';
+import { createStages } from '../stages/stages.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { startHolds } from './holds.ts';
@@ -25,8 +29,15 @@ const EVERYTHING = {};
 const STOPPED = { kind: 'stopped', reason: 'Ended after a long time.' } as const;
 const PHASES = ['Design', 'Build'].map((name) => ({ name, prompt: `${name} it`, gate: 'none' }));
 
+/** What a start of Callboard meets. */
+interface Machine {
+  maxParallel?: number;
+  gate?: StageGate;
+  interrupt?: () => void;
+}
+
 /** The service on a store, as after a start of Callboard. A process that is asked to end its turn does so when the test says so. */
-function serve(store: Store, { edges }: Pick<TestSession, 'edges'>) {
+function serve(store: Store, { edges }: Pick<TestSession, 'edges'>, machine: Machine = {}) {
   const launch = { edges, dataDir: '/data' };
   const interrupted: StageId[] = [];
   const resume = {
@@ -39,14 +50,33 @@ function serve(store: Store, { edges }: Pick<TestSession, 'edges'>) {
   };
   const holds = startHolds({
     ...{ store, log: silent },
-    interrupt: async (stageId) => void interrupted.push(stageId),
+    interrupt: async (stageId) => {
+      interrupted.push(stageId);
+      machine.interrupt?.();
+    },
     resumeReleased: (stageIds) =>
       resumeDeferredWork({ store, log: silent, outboxBell: createBell(), ...resume }, (one) =>
         stageIds.has(one.stageId),
       ),
   });
-  onTestFinished(holds.stop);
-  return { holds, interrupted, limits: createLimits({ store, outboxBell: createBell(), ...resume }) };
+  const parts = { store, outboxBell: createBell<StageId>(), ...resume };
+  const scheduler = startScheduler({
+    ...{ store, log: silent, mayStart: () => true, holds: createStartHolds(), start: async () => undefined },
+    ...{ maxParallel: machine.maxParallel ?? 9, gates: [() => machine.gate ?? (() => null)] },
+    waits: { isDue: () => false, goOn: async () => undefined },
+    deferred: { list: () => listDeferred(store.read), goOn: (stageId) => resumeDeferred(parts, stageId) },
+  });
+  const stop = async () => {
+    await holds.stop();
+    await scheduler.stop();
+  };
+  onTestFinished(stop);
+  const drain = async () => {
+    await holds.drain();
+    await scheduler.drain();
+  };
+  const limits = createLimits(parts);
+  return { holds: { ...holds, drain, stop }, interrupted, limits };
 }
 
 /** A session whose process works, and the service. */
@@ -92,10 +122,10 @@ const dying = (store: Store): Store =>
   });
 
 /** The same file, opened by the next Callboard. */
-async function restart(session: TestSession) {
+async function restart(session: Pick<TestSession, 'edges' | 'file'>, machine: Machine = {}) {
   const store = await openSqliteStore(session.file, session.edges, silent);
   onTestFinished(store.close);
-  return { store, ...serve(store, session) };
+  return { store, ...serve(store, session, machine) };
 }
 
 it('follows the newest order, for a stage, its project, or everything', async () => {
@@ -292,4 +322,81 @@ it('keeps a stage from going on at the reset of a limit, and from being finished
   await limits.decide(stageId, 'now', 'Ada'); // a person's word releases it
   expect(await toldTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
   expect(await holds.list()).toMatchObject([{ except: [{ stageId }] }]);
+});
+
+it('starts processes for what was released as there is room, each once, wherever Callboard is killed', async () => {
+  const given = await openTestStore();
+  const sessions = [
+    await busyTestSession({}, given),
+    await busyTestSession({}, given),
+    await busyTestSession({}, given),
+  ];
+  const atLimit: StageGate = () => ({ code: 'usage-limit', reason: 'Usage limit reached', until: null });
+  const { holds } = serve(given.store, given, { gate: atLimit });
+  await holds.put({ scope: EVERYTHING, held: true }, 'Ada');
+  for (const session of sessions) {
+    await session.enqueue('one');
+    await finish(session);
+    await session.end(STOPPED); // idle for long
+  }
+  const starting = async ({ read: { sessions: all } }: Store) =>
+    (await all.list()).filter(({ state }) => state === 'starting').length;
+  await holds.put({ scope: EVERYTHING, held: false }, 'Ada');
+  await holds.drain();
+  expect(await starting(given.store)).toBe(0);
+  await holds.stop();
+  for (const maxParallel of [1, 1, 2, 9]) {
+    const next = await restart(given, { maxParallel });
+    await next.holds.drain();
+    expect(await starting(next.store)).toBe(Math.min(maxParallel, 3));
+    await next.holds.stop();
+  }
+  for (const session of sessions) expect(await toldTo(session)).toEqual(['Do it', 'one']);
+});
+
+it('asks again after 30 s when an interrupt was refused, or was confirmed and ended nothing', async () => {
+  const { session, stageId, store } = await setUp();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let isRefused = true;
+  const { holds, interrupted } = serve(store, session, {
+    interrupt() {
+      if (isRefused) throw new Rejection('not_running', 'It is not attached yet.');
+    },
+  });
+  const times = async (ms: number) => {
+    await vi.advanceTimersByTimeAsync(ms);
+    await holds.drain();
+    return interrupted.length;
+  };
+  await holds.put({ scope: { stageIds: [stageId] }, held: true, interrupt: true }, 'Ada');
+  expect(await times(29_000)).toBe(1);
+  isRefused = false;
+  expect(await times(1_000)).toBe(2);
+  expect(await times(30_000)).toBe(3);
+  await session.tell(turnEnded('interrupted'));
+  expect(await times(90_000)).toBe(3);
+});
+
+it('forgets the release of a project or stage that is removed', async () => {
+  const given = await openTestStore();
+  const { store } = given;
+  const { holds } = serve(store, given);
+  const { id: projectId } = sampleProject();
+  const stageId = await given.addStage();
+  await holds.put({ scope: EVERYTHING, held: true }, 'Ada');
+  await holds.put({ scope: { stageIds: [stageId] }, held: false }, 'Ada');
+  await holds.put({ scope: { projectId }, held: false }, 'Ada');
+  const none = {} as never; // none is called
+  await createStages({ store, worktrees: none, settingsOf: none, pipelinesFor: none }).remove(stageId);
+  expect(await holds.list()).toMatchObject([{ except: [{ projectId }] }]);
+  await createProjects({ store, worktrees: none, home: '/', dataDir: '/' }).remove(projectId);
+  expect(await holds.list()).toMatchObject([{ scope: {}, except: [] }]);
+  expect(given.events.findLast(({ type }) => type === 'holds-updated')?.data).toMatchObject({
+    holds: [{ except: [] }],
+  });
+  await store.transact((tx) => tx.projects.save(sampleProject()));
+  await given.addStage();
+  const isHeld = await createHoldGate({ store })();
+  expect(boardView(await store.board()).stages.map((stage) => isHeld(stage, 0)?.code)).toEqual(['hold']);
 });

@@ -37,31 +37,48 @@ export interface Holds {
   stop(): Promise<void>;
 }
 
+/** After this long a process is asked again that refused to end its turn, or said that it does and did not. */
+const ASK_AGAIN_MS = 30_000;
+
 /** Continues what was released, and interrupts what a person wants interrupted: from now on, and what was left when Callboard ended. */
 export function startHolds({ store, log, interrupt, resumeReleased }: HoldsParts): Holds {
   /** Whose process is being asked, or has confirmed and not ended its turn yet. */
-  const interrupting = new Map<StageId, Promise<void>>();
+  const interrupting = new Map<StageId, { work: Promise<void>; isSettled: boolean }>();
   /** Whether a session may have a turn that is to be interrupted. */
   let isAnyAsked = true;
+  let timer: NodeJS.Timeout | undefined;
 
   async function interruptOne(stageId: StageId): Promise<void> {
     try {
       if (await store.transact((tx) => stillToInterrupt(tx, stageId))) await interrupt(stageId, REASON);
     } catch (error) {
-      interrupting.delete(stageId);
+      interrupting.delete(stageId); // the next change of its session asks again, or the timer
       if (!(error instanceof Rejection)) log.error({ err: error, stageId }, 'interrupting a held stage failed');
-      else log.info({ stageId, code: error.code }, 'held stage not interrupted'); // the next change of its session asks again
+      else log.info({ stageId, code: error.code }, 'held stage not interrupted');
     }
+  }
+
+  function begin(stageId: StageId): void {
+    const asked = { work: interruptOne(stageId), isSettled: false };
+    interrupting.set(stageId, asked);
+    void asked.work.then(() => (asked.isSettled = true));
+  }
+
+  function askAgain(): void {
+    timer = undefined;
+    for (const [stageId, { isSettled }] of interrupting) if (isSettled) interrupting.delete(stageId);
+    passes.nudge();
   }
 
   async function pass(): Promise<void> {
     const sessions = await store.read.sessions.list();
     const asked = sessions.filter(({ holdInterrupt }) => holdInterrupt === 'asked');
     isAnyAsked = asked.length > 0;
+    if (isAnyAsked) timer ??= setTimeout(askAgain, ASK_AGAIN_MS).unref(); // not put off by the changes of other sessions
     const ids = new Set(asked.map(({ stageId }) => stageId));
     for (const stageId of interrupting.keys()) if (!ids.has(stageId)) interrupting.delete(stageId);
     for (const { stageId, state } of asked) {
-      if (isMidTurn(state) && !interrupting.has(stageId)) interrupting.set(stageId, interruptOne(stageId));
+      if (isMidTurn(state) && !interrupting.has(stageId)) begin(stageId);
     }
     const released = new Set<StageId>();
     for (const { stageId, withheld } of sessions)
@@ -89,11 +106,12 @@ export function startHolds({ store, log, interrupt, resumeReleased }: HoldsParts
     },
     async drain() {
       await passes.drain();
-      await Promise.all(interrupting.values());
+      await Promise.all([...interrupting.values()].map(({ work }) => work));
     },
     async stop() {
       unlisten();
       await passes.stop();
+      clearTimeout(timer);
     },
   };
 }

@@ -10,7 +10,7 @@ export interface LimitGateParts {
 
 /**
  * Holds automatic starts while a usage limit of the account is near, so that what is begun can finish, and while one is reached. A
- * stage that waited for a reset goes on unless another limit is known to be reached.
+ * stage that waited for a reset goes on unless another limit is known to be reached; any other that was begun, unless one is reached.
  */
 export const createLimitGate =
   ({ edges, store }: LimitGateParts): StartGate =>
@@ -29,7 +29,8 @@ export function limitGate({ limits, settings }: LimitsView, now: string): StageG
   return ({ session }) => {
     if (session === null) return hold;
     // Its own limit it has waited for, by a clock that nobody sets (`wait-clock.ts`).
-    const isOther = resetsAt !== null && resetsAt !== session.limitWait?.resetsAt;
+    const hasWaited = session.limitWait?.goesOnAt != null;
+    const isOther = !hasWaited || (resetsAt !== null && resetsAt !== session.limitWait?.resetsAt);
     return state === 'reached' && isOther ? hold : null;
   };
 }

@@ -42,6 +42,7 @@ function stage(id: string, { column = 'ready', autoStart = true, priority = 2, s
 function startOn(store: Store, parts: Partial<Parameters<typeof startScheduler>[0]> = {}) {
   const scheduler = startScheduler({
     ...{ store, log: silent, maxParallel: 1, mayStart: () => true, waits: NO_WAITS, gates: [] },
+    deferred: { list: async () => [], goOn: async () => undefined },
     ...{ holds: createStartHolds(), start: async () => undefined },
     ...parts,
   });
@@ -177,6 +178,15 @@ describe('waits for a usage limit', () => {
     const reached = held(view({ ...told, status: 'reached' }, { ...LIMIT_DEFAULTS, holdStartsAt: null }));
     expect(reached).toMatchObject({ goOn: [], start: [], holds: [{ reason: 'Usage limit reached' }] });
     expect(held(view({ ...told, resetsAt: goesOnAt(1), status: 'reached' })).goOn).toEqual(['old']); // what it waited for
+    const released = [stage('released', { column: 'running', state: 'ended' })];
+    const isReleased = () => true;
+    const unknown = limitGate(view({ ...told, resetsAt: null, status: 'reached' }), AT);
+    expect(planStarts(released, 9, [unknown], isReleased)).toMatchObject({
+      goOn: [],
+      holds: [{ code: 'usage-limit' }],
+    });
+    const nearly = limitGate(view({ ...told, status: 'near' }), AT);
+    expect(planStarts(released, 9, [nearly], isReleased).goOn).toEqual(['released']);
     expect(held(NO_LIMITS)).toMatchObject({ goOn: ['old'], start: ['new'], holds: [] });
   });
 });

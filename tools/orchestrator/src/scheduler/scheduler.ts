@@ -22,6 +22,11 @@ export interface SchedulerParts {
     isDue: (stage: StageView) => boolean;
     goOn: (stageId: StageId) => Promise<void>;
   };
+  /** Stages without a process that go on after a hold, or with a message that had to wait. Call `nudge` when there may be more. */
+  deferred: {
+    list: () => Promise<readonly StageId[]>;
+    goOn: (stageId: StageId) => Promise<void>;
+  };
 }
 
 /** Starts stages that start automatically. Events are only hints: each pass reads the store. */
@@ -42,8 +47,8 @@ const MEMORY_LOOK_MS = 5_000;
 const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed', 'holds-updated']);
 
 export function startScheduler(parts: SchedulerParts): Scheduler {
-  const { store, log, maxParallel, mayStart, gates, holds, start, waits } = parts;
-  /** Whether a stage was ready in the last pass. If none was, room alone starts nothing: an event that makes one ready is a hint too. */
+  const { store, log, maxParallel, mayStart, gates, holds, start, waits, deferred } = parts;
+  /** Whether a stage was ready or due in the last pass. If none was, room alone starts nothing: an event that makes one ready is a hint too. */
   let isAnyReady = true;
 
   let timer: NodeJS.Timeout | undefined;
@@ -57,14 +62,16 @@ export function startScheduler(parts: SchedulerParts): Scheduler {
     lookAgain(INTERVAL_MS); // first, in case this pass fails
     if (!mayStart()) return holds.set([]); // the board says why
     const { stages } = boardView(await store.board());
-    isAnyReady = stages.some((stage) => isReady(stage) || waits.isDue(stage));
-    const plan = planStarts(stages, maxParallel, await Promise.all(gates.map((gate) => gate())), waits.isDue);
+    const toGoOn = new Set(await deferred.list());
+    const isDue = (stage: StageView) => toGoOn.has(stage.id) || waits.isDue(stage);
+    isAnyReady = stages.some((stage) => isReady(stage) || isDue(stage));
+    const plan = planStarts(stages, maxParallel, await Promise.all(gates.map((gate) => gate())), isDue);
     holds.set(plan.holds);
     const waitsForMemory = plan.holds.some(({ code }) => code === 'memory');
     if (waitsForMemory) lookAgain(MEMORY_LOOK_MS);
     // Together: `start` marks its stage as starting at once, so the next pass does not pick it again.
     await Promise.all([
-      ...plan.goOn.map((id) => startOne(id, waits.goOn)),
+      ...plan.goOn.map((id) => startOne(id, toGoOn.has(id) ? deferred.goOn : waits.goOn)),
       ...plan.start.map((id) => startOne(id, start)),
     ]);
   }

@@ -16,7 +16,7 @@ export type StartGate = () => StageGate | Promise<StageGate>;
 /** What one pass of the scheduler does. */
 export interface StartPlan {
   start: StageId[];
-  /** Stages whose wait for a usage limit is over; they have room before others. */
+  /** Stages that were begun and whose wait is over, for a release or a usage limit; they have room before others. */
   goOn: StageId[];
   holds: StartHold[];
 }
@@ -24,7 +24,8 @@ export interface StartPlan {
 /**
  * Returns the stages to start now, within the limit and past all gates: the most urgent first, the older first among equals. The first
  * gate that refuses a stage names the reason; the stage takes no room from others. Sessions that are idle or wait for a person do not
- * count against the limit. Stages that waited for a usage limit go on first, the longest-waiting before others.
+ * count against the limit. Stages that were begun go on first: those that were released, the most urgent first, and then those that
+ * waited for a usage limit, the longest-waiting before others.
  */
 export function planStarts(
   stages: readonly StageView[],
@@ -48,7 +49,7 @@ export function planStarts(
 
 const byReset = (a: StageView, b: StageView): number => {
   const [at = '', other = ''] = [a, b].map(({ session }) => session?.limitWait?.goesOnAt ?? '');
-  return at.localeCompare(other, 'en');
+  return at.localeCompare(other, 'en') || a.priority - b.priority;
 };
 
 /** Whether a stage starts automatically once there is room. */

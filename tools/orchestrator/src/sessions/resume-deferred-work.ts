@@ -1,4 +1,4 @@
-import type { StageId } from '@callboard/contract';
+import { isOnHold, type StageId } from '@callboard/contract';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
 import { isStageOnHold } from '../domain/holds.ts';
 import type { ResumeIn } from '../domain/limit-waits.ts';
@@ -9,7 +9,7 @@ import { continueReleased } from '../domain/withheld.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { MessageRow, SessionRecord } from '../store/records.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Store, Tables, Tx } from '../store/store.ts';
 
 export interface DeferredWorkParts extends ResumeIn {
   store: Store;
@@ -19,8 +19,8 @@ export interface DeferredWorkParts extends ResumeIn {
 
 /**
  * Continues after a time in which nothing could be delivered or stored, or the stage was on hold: idle sessions get their next message
- * or phase, ended ones are resumed for messages that were sent meanwhile, and rows that could not be marked are written again. A
- * session that fails does not stop the others.
+ * or phase, and rows that could not be marked are written again. A session that fails does not stop the others. What needs a new process
+ * is left to the scheduler (`listDeferred`), so that not all of them are started at once.
  * @param isMeant which sessions; all if left out
  */
 export async function resumeDeferredWork(
@@ -28,17 +28,45 @@ export async function resumeDeferredWork(
   isMeant: (record: SessionRecord) => boolean = () => true,
 ): Promise<void> {
   for (const record of await parts.store.read.sessions.list()) {
-    const { stageId, launchId, queued, withheld } = record;
-    if ((launchId === null && queued === 0 && !withheld) || !isMeant(record)) continue;
+    const { stageId, launchId } = record;
+    if (launchId === null || !isMeant(record)) continue;
     try {
-      await parts.store.transact((tx) => resumeOne(tx, stageId, parts));
+      await resumeDeferred(parts, stageId);
     } catch (error) {
       parts.log.error({ err: error, stageId }, 'resuming the deferred work of a session failed');
     }
   }
 }
 
-async function resumeOne(tx: Tx, stageId: StageId, parts: DeferredWorkParts): Promise<void> {
+/** Returns the stages without a process that go on as soon as there is room for one: released, or with a message that had to wait. */
+export async function listDeferred(
+  tables: Pick<Tables, 'sessions' | 'stages' | 'holds' | 'outbox'>,
+): Promise<StageId[]> {
+  const deferred: StageId[] = [];
+  const holds = await tables.holds.list();
+  for (const record of (await tables.sessions.list()).filter(mayBeDeferred)) {
+    const { stageId, withheld } = record;
+    const stage = await tables.stages.find(stageId);
+    if (stage === null || stage.completedAt !== null || isOnHold(stage, holds)) continue;
+    if (withheld || (await awaitingRoom(tables, stageId)) !== undefined) deferred.push(stageId);
+  }
+  return deferred;
+}
+
+/** One that waits for the reset of a usage limit goes on with that. */
+const mayBeDeferred = ({ launchId, queued, withheld, alarm, terminal, goingBack, limitWait }: SessionRecord): boolean =>
+  launchId === null &&
+  (withheld || queued > 0) &&
+  alarm === null &&
+  terminal === null &&
+  goingBack === null &&
+  limitWait?.goesOnAt == null;
+
+/** Continues one session where it was, once; does nothing if there is nothing to go on with. @throws as `beginLaunch` */
+export const resumeDeferred = (parts: Omit<DeferredWorkParts, 'log'>, stageId: StageId): Promise<void> =>
+  parts.store.transact((tx) => resumeOne(tx, stageId, parts));
+
+async function resumeOne(tx: Tx, stageId: StageId, parts: Omit<DeferredWorkParts, 'log'>): Promise<void> {
   const record: SessionRecord | null = await tx.sessions.find(stageId);
   if (record === null || record.alarm !== null || record.terminal !== null) return;
   if (record.launchId !== null) {
@@ -55,7 +83,7 @@ async function resumeOne(tx: Tx, stageId: StageId, parts: DeferredWorkParts): Pr
   if (row !== undefined) await parts.resumeWith(tx, stageId, row);
 }
 
-const awaitingRoom = async (tx: Tx, stageId: StageId): Promise<MessageRow | undefined> =>
+const awaitingRoom = async (tx: Pick<Tables, 'outbox'>, stageId: StageId): Promise<MessageRow | undefined> =>
   (await tx.outbox.queueOf(stageId)).find(({ body }) => body.awaitsRoom);
 
 /** Makes due what a session without a process goes on with, and returns the message for its next one. */

@@ -30,7 +30,7 @@ import type { RunningLaunch } from './launch/running-launch.ts';
 import type { SpawnParts } from './launch/spawn-launch.ts';
 import { createProcessRequests, type ProcessRequests } from './process-requests.ts';
 import { recoverLostOutput, saysItRests } from './recover-lost-output.ts';
-import { resumeDeferredWork } from './resume-deferred-work.ts';
+import { listDeferred, resumeDeferred, resumeDeferredWork } from './resume-deferred-work.ts';
 
 export interface SessionsParts extends SharedExecutorParts, Omit<SpawnParts, 'storing' | 'attach'> {
   /** Called when a process is attached again after a restart, and when the end of a launch is stored. For metrics. */
@@ -47,16 +47,20 @@ export interface Sessions extends ProcessRequests {
   start(stageId: StageId, actor: string | null, options?: StartOptions): Promise<void>;
   /**
    * Begins a launch in the caller's transaction, to work on `message`. The process is spawned after the commit; the
-   * session shows the outcome. False: the disk is nearly full or the stage is on hold, so the message waits for `resumeDeferredWork`.
+   * session shows the outcome. False: the disk is nearly full or the stage is on hold, so the message waits for `resumeDeferred`.
    */
   resumeWith(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
   /** As `Launcher.repeatIn`. */
   repeatIn(tx: Tx, stageId: StageId): Promise<void>;
   /** As `Launcher.beginAgain`. Used after a restart. */
   beginAgain(launch: LaunchRecord): Promise<void>;
-  /** Continues every session when the disk has room or the store can write again. Does not reject if one session fails. */
+  /** Continues every session with a process when the disk has room or the store can write again. Does not reject if one session fails. */
   resumeDeferredWork(): Promise<void>;
-  /** Continues the sessions of these stages, which were released. Does not reject if one session fails. */
+  /** Returns the stages that go on once there is room for their processes: `resumeDeferred`. */
+  listDeferred(): Promise<StageId[]>;
+  /** Continues a session without a process where it was; does nothing if there is nothing to go on with. @throws as `start` */
+  resumeDeferred(stageId: StageId): Promise<void>;
+  /** As `resumeDeferredWork`, for stages that were released. */
   resumeReleased(stageIds: ReadonlySet<StageId>): Promise<void>;
   /** Recovers the lost output of running sessions as far as possible, and shows the gap. @param since when the disk was first seen full */
   recoverLostOutput(since: Date): Promise<void>;
@@ -128,6 +132,8 @@ export function createSessions(parts: SessionsParts): Sessions {
     repeatIn: launcher.repeatIn,
     beginAgain: launcher.beginAgain,
     resumeDeferredWork: () => resumeDeferredWork(deferred),
+    listDeferred: () => listDeferred(store.read),
+    resumeDeferred: (stageId) => resumeDeferred(deferred, stageId),
     resumeReleased: (stageIds) => resumeDeferredWork(deferred, ({ stageId }) => stageIds.has(stageId)),
     advance: (stageId, actor) => store.transact((tx) => advance(tx, parts, launcher, { stageId, actor })),
     async stop(stageId, reason) {

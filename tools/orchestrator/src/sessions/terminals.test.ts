@@ -7,7 +7,7 @@ import { createBell } from '../lib/bell.ts';
 import { Rejection } from '../lib/errors.ts';
 import { turnToFinish } from '../pull-requests/finish-stages.ts';
 import { planStarts } from '../scheduler/start-gates.ts';
-import { resumeDeferredWork } from './resume-deferred-work.ts';
+import { listDeferred, resumeDeferred } from './resume-deferred-work.ts';
 import { createTerminals, type TerminalsParts } from './terminals.ts';
 
 const STOPPED = { kind: 'stopped', reason: 'Ended to continue in a terminal, by Ada.' } as const;
@@ -77,13 +77,8 @@ it('starts nothing by itself while the conversation is in a terminal', async () 
     if (row !== undefined) await tx.outbox.setBody(row.id, { ...row.body, awaitsRoom: true });
   });
   const resumeWith = async () => given.resumed.push('deferred') > 0;
-  await resumeDeferredWork({
-    store,
-    log: silent,
-    outboxBell: createBell(),
-    resumeWith,
-    repeatIn: async () => undefined,
-  });
+  expect(await listDeferred(store.read)).toEqual([]);
+  await resumeDeferred({ store, outboxBell: createBell(), resumeWith, repeatIn: async () => undefined }, stageId);
   await expect(session.begin()).rejects.toMatchObject({ code: 'in_terminal' });
   await expect(queue.release(stageId, 'Bo')).rejects.toMatchObject({ code: 'in_terminal' });
   const { board, stage } = await viewOf(session);

@@ -9,7 +9,7 @@ import {
   type ProjectPatch,
   ProjectSettings,
 } from '@callboard/contract';
-import { forgetHoldOf } from '../domain/holds.ts';
+import { forgetHoldsOf } from '../domain/holds.ts';
 import { Rejection } from '../lib/errors.ts';
 import { expandHome } from '../lib/expand-home.ts';
 import { requireProject } from '../store/require.ts';
@@ -93,7 +93,7 @@ export function createProjects({ store, worktrees, ...places }: ProjectsParts): 
           throw new Rejection('project_in_use', `${id} still has stages. Delete its stages, then remove the project.`);
         await tx.projects.remove(id);
         await tx.agreed.remove(id);
-        await forgetHoldOf(tx, { projectId: id });
+        await forgetHoldsOf(tx, { projectId: id });
         await tx.budgets.remove({ projectId: id });
         await tx.emit({ type: 'project-removed', data: { projectId: id } });
         return project;

@@ -21,6 +21,7 @@ import type { Store, Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { requireBegunKept } from './begun-phases.ts';
 import { type ChosenPipeline, choosePipeline, type PipelinesFor } from './find-pipeline.ts';
+import { forgetStage } from './forget-stage.ts';
 
 /** What else a new stage has, stored in the same transaction. */
 export interface MoreOfStage {
@@ -141,10 +142,7 @@ export function createStages({ store, worktrees, settingsOf, pipelinesFor }: Sta
     remove: (stageId) =>
       store.transact(async (tx) => {
         const stage = await removable(tx, stageId);
-        await tx.requests.keepOf(stage);
-        await tx.stages.remove(stageId);
-        await tx.budgets.remove({ stageId });
-        await tx.emit({ type: 'stage-removed', data: { stageId } });
+        await forgetStage(tx, stage);
         return stage;
       }),
   };

@@ -53,11 +53,21 @@ it('shows what was released since, and a project by its name', async () => {
   await user.click(await screen.findByRole('menuitem', { name: 'Hold and release' }));
   const list = within(await screen.findByRole('list', { name: 'What can be held' }));
   expect(list.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual([
-    `EverythingOn hold since ${SINCE}, by Ada; 1 released sinceRelease`,
+    `EverythingOn hold since ${SINCE}, by Ada; 1 released sinceHold the rest againRelease`,
     `ShopOn hold since ${SINCE}, by Ada, with everythingRelease`,
   ]);
   await user.click(list.getByRole('button', { name: 'Release Shop' }));
   await expect.poll(orders).toEqual([{ scope: { projectId: 'shop' }, held: false }]);
+  await user.click(list.getByRole('button', { name: 'Hold the rest again: Everything' }));
+  await expect.poll(() => orders().at(-1)).toEqual({ scope: {}, held: true });
+});
+
+it('holds again from the palette what was released since', async () => {
+  const { user, orders } = open('/', [{ ...ALL, except: [{ stageId: withheld.stageId }] }]);
+  await within(await column('Running')).findByText('Goes on when there is room');
+  await user.keyboard('{Control>}k{/Control}');
+  await user.type(await screen.findByRole('combobox', { name: 'Search or command' }), 'hold the rest{Enter}');
+  await expect.poll(orders).toEqual([{ scope: {}, held: true }]);
 });
 
 it('holds everything from the palette, and a project with its turns from the dialog', async () => {
@@ -89,6 +99,7 @@ it('offers the release of all that are selected', async () => {
   await user.keyboard('jxjx');
   const bar = within(await screen.findByRole('toolbar', { name: 'Selected stages' }));
   expect(bar.queryByRole('button', { name: 'Hold' })).toBeNull();
+  expect(bar.queryByRole('button', { name: 'Hold and interrupt' })).toBeNull();
   await user.click(bar.getByRole('button', { name: 'Release' }));
   await expect.poll(orders).toMatchObject([{ held: false }]);
   await expect.poll(() => screen.queryByRole('toolbar')).toBeNull();

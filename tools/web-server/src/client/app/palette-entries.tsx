@@ -89,11 +89,12 @@ const entry = (id: string, label: string, act: () => void, look: Look): PaletteE
 
 /** Holds or releases everything, or opens what is on hold. */
 function useHoldEntries(): PaletteEntry[] {
-  const { data: isAllHeld = false } = useQuery({ ...boardQuery, select: (view) => holdOfAll(view.holds) !== null });
+  const { data: ofAll = null } = useQuery({ ...boardQuery, select: (view) => holdOfAll(view.holds) });
   const { data: hasProject = false } = useQuery({ ...boardQuery, select: (view) => view.projects.length > 0 });
   const put = usePutHold('Everything');
   const canCommand = useCanCommand();
   if (!hasProject) return [];
+  const isAllHeld = ofAll !== null;
   const icon = isAllHeld ? <IconPlayerPlay {...ICON} /> : <IconPlayerPause {...ICON} />;
   const all = entry(
     'hold-all',
@@ -101,12 +102,18 @@ function useHoldEntries(): PaletteEntry[] {
     () => put.mutate({ scope: {}, held: !isAllHeld }),
     { icon, words: 'pause stop resume all' },
   );
+  const again = entry('hold-rest', 'Hold the rest again', () => put.mutate({ scope: {}, held: true }), {
+    icon: <IconPlayerPause {...ICON} />,
+    words: 'pause stop everything all released',
+  });
+  const hasReleased = ofAll !== null && ofAll.except.length > 0;
   // Opened once the palette has closed.
   const dialog = entry('holds', 'Hold and release...', () => setTimeout(openHoldsDialog), {
     icon: <IconPlayerPause {...ICON} />,
     words: 'pause project everything',
   });
-  return canCommand ? [all, dialog] : [dialog];
+  if (!canCommand) return [dialog];
+  return hasReleased ? [all, again, dialog] : [all, dialog];
 }
 
 /** The pages, and what can be done on every page. */

@@ -14,7 +14,8 @@ export interface StateWords {
   tone: 'plain' | 'needs' | 'fail' | 'done';
 }
 
-export function stateWords(stage: StageView, pending: number, unsettled: number): StateWords {
+/** @param onHold false: something that waited for a release waits for room now */
+export function stateWords(stage: StageView, pending: number, unsettled: number, onHold = true): StateWords {
   const { session } = stage;
   if (stage.completedAt !== null) return { words: 'Done', tone: stage.merged === null ? 'plain' : 'done' };
   if (session === null) return { words: stage.column === 'backlog' ? 'Backlog' : 'Ready to start', tone: 'plain' };
@@ -47,18 +48,20 @@ export function stateWords(stage: StageView, pending: number, unsettled: number)
         : { words: 'Failed', tone: 'fail' };
     case 'idle':
     case 'ended':
-      return restWords(stage);
+      return session.withheld ? { words: onHold ? 'On hold' : GOES_ON, tone: 'plain' } : restWords(stage);
     default:
       return session.state satisfies never;
   }
 }
+
+/** Of a stage that goes on by itself, and for which too many others work at the moment. */
+export const GOES_ON = 'Goes on when there is room';
 
 /** The state of a stage that waits for a person between two phases. */
 export const PHASE_FINISHED = 'Phase finished';
 
 function restWords(stage: StageView): StateWords {
   const { session } = stage;
-  if (session?.withheld) return { words: 'On hold', tone: 'plain' };
   if (session?.spentBudget != null) return { words: 'Budget spent, needs you', tone: 'needs' };
   const atLimit = limitWaitWords(stage);
   if (atLimit !== null) return { words: atLimit, tone: stage.column === 'needs-you' ? 'needs' : 'plain' };

@@ -101,7 +101,7 @@ function HoldPicked({ stages, done }: { stages: readonly StageView[]; done: () =
           Hold
         </Button>
       )}
-      {running.length > 0 && (
+      {running.length > 0 && others.length > 0 && (
         <Button
           size="xs"
           variant="default"

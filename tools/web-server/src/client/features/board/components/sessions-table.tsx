@@ -98,7 +98,7 @@ function Head({ sort, title, isNumber, sorting, choose }: HeadProps) {
 function Row({ stage }: { stage: SessionStage }) {
   const { session } = stage;
   const card = useCard(stage.id);
-  const state = stateWords(stage, card?.pending ?? 0, card?.unsettled ?? 0);
+  const state = stateWords(stage, card?.pending ?? 0, card?.unsettled ?? 0, card?.onHold);
   const { costUsd } = usageOf(session);
   return (
     <tr data-needs={state.tone === 'needs'}>

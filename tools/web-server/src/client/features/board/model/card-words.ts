@@ -4,6 +4,7 @@ import { count } from '../../../lib/format.ts';
 import { comingTime, isAhead, reviewWaits } from '../../../lib/limit-words.ts';
 import { denialAtAGlance, phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
+import { GOES_ON } from '../../../lib/state-words.ts';
 import { inTerminalWords } from '../../../lib/terminal-words.ts';
 import { askLine } from '../../interaction/words/request-words.ts';
 
@@ -127,7 +128,7 @@ function atLimitWords({ stage: { session }, startHold }: CardFacts): string | nu
   const goesOnAt = session?.limitWait?.goesOnAt ?? null;
   if (goesOnAt === null) return null;
   if (startHold !== undefined) return heldWords('Goes on', startHold);
-  return isAhead(goesOnAt) ? `Goes on at ${comingTime(goesOnAt)}: usage limit` : 'Goes on when there is room';
+  return isAhead(goesOnAt) ? `Goes on at ${comingTime(goesOnAt)}: usage limit` : GOES_ON;
 }
 
 /** What a running stage's row says where nothing finer is known. */
@@ -136,6 +137,8 @@ function runningWords(facts: CardFacts): Pick<CardWords, 'text'> {
   const { session } = stage;
   if (facts.onHold && (session?.withheld || session?.limitWait != null || session?.review?.state === 'waiting'))
     return { text: onHoldWords(stage) };
+  if (session?.withheld)
+    return { text: facts.startHold === undefined ? GOES_ON : heldWords('Goes on', facts.startHold) };
   const atLimit = atLimitWords(facts);
   if (atLimit !== null) return { text: atLimit };
   const inTerminal = inTerminalWords(stage);

@@ -19,7 +19,8 @@ export default function HoldsDialog({ opened, close }: { opened: boolean; close:
       <div className={css.holds}>
         <p className={css.hint}>
           What is on hold does nothing by itself: nothing starts, no queued message is sent, no next phase begins. Your
-          own Start and Send now release their stage. What is released goes on once where it was.
+          own Start and Send now release their stage. What is released goes on once where it was, as soon as there is
+          room. An interrupt ends running turns; subagents that work alone in the background finish.
         </p>
         <ul className={css.list} aria-label="What can be held">
           <Row name="Everything" scope={{}} hold={all} />
@@ -74,7 +75,7 @@ function Row({ name, scope, hold }: RowProps) {
             <Button
               variant="default"
               aria-label={`Hold ${name} and interrupt`}
-              title="Interrupts running turns; they go on when released"
+              title="Interrupts running turns, which go on when released. Subagents that work alone in the background finish."
               disabled={off}
               loading={isPending(true, true)}
               onClick={() => order(true, true)}
@@ -83,23 +84,43 @@ function Row({ name, scope, hold }: RowProps) {
             </Button>
           </>
         ) : (
-          <Button
-            aria-label={`Release ${name}`}
-            disabled={off}
-            loading={isPending(false, false)}
-            onClick={() => order(false, false)}
-          >
-            Release
-          </Button>
+          <>
+            {hasReleased(scope, hold) && (
+              <Button
+                variant="default"
+                aria-label={`Hold the rest again: ${name}`}
+                title="Puts what was released since on hold again"
+                disabled={off}
+                loading={isPending(true, false)}
+                onClick={() => order(true, false)}
+              >
+                Hold the rest again
+              </Button>
+            )}
+            <Button
+              aria-label={`Release ${name}`}
+              disabled={off}
+              loading={isPending(false, false)}
+              onClick={() => order(false, false)}
+            >
+              Release
+            </Button>
+          </>
         )}
       </span>
     </li>
   );
 }
 
-function rowWords(scope: HoldScope, { by, at, except, scope: of }: Hold): string {
+/** Whether a project is on hold with everything, and not by a hold of its own. */
+const isWithAll = (scope: HoldScope, hold: Hold): boolean => 'projectId' in scope && !('projectId' in hold.scope);
+
+const hasReleased = (scope: HoldScope, hold: Hold): boolean => hold.except.length > 0 && !isWithAll(scope, hold);
+
+function rowWords(scope: HoldScope, hold: Hold): string {
+  const { by, at, except } = hold;
   const since = `On hold since ${sinceTime(at)}, by ${by}`;
-  if ('projectId' in scope && !('projectId' in of)) return `${since}, with everything`;
+  if (isWithAll(scope, hold)) return `${since}, with everything`;
   return except.length === 0 ? since : `${since}; ${except.length} released since`;
 }
 

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { type ComponentType, useId } from 'react';
 import { Link } from 'react-router';
+import { useIsOnHold } from '../../../data/holds.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { beforeStart } from '../../../lib/before-start.ts';
 import { continueAction } from '../../../lib/continue-action.ts';
@@ -35,11 +36,12 @@ interface StageHeadProps {
 
 /** The stage's title, its state, and what can be done with it now. */
 export function StageHead({ stage, pending, unsettled, look, CheckSlot }: StageHeadProps) {
-  const { words, tone } = stateWords(stage, pending, unsettled);
+  const isOnHold = useIsOnHold(stage);
+  const { words, tone } = stateWords(stage, pending, unsettled, isOnHold);
   const { session } = stage;
   const phase = phaseWords(stage);
   const reason = reasonWords(stage);
-  const hasOwnPanel = beforeStart(stage) !== null || session?.limitWait != null || session?.withheld; // that says what can be done
+  const hasOwnPanel = beforeStart(stage) !== null || session?.limitWait != null || (session?.withheld && isOnHold); // that says what can be done
   const continuing = hasOwnPanel ? null : continueAction(stage);
   const continueHint = useId();
   return (
