@@ -71,12 +71,8 @@ function serve(store: Store, { edges }: Pick<TestSession, 'edges'>, machine: Mac
     await scheduler.stop();
   };
   onTestFinished(stop);
-  const drain = async () => {
-    await holds.drain();
-    await scheduler.drain();
-  };
-  const limits = createLimits(parts);
-  return { holds: { ...holds, drain, stop }, interrupted, limits };
+  const drain = () => holds.drain().then(scheduler.drain);
+  return { holds: { ...holds, drain, stop }, interrupted, limits: createLimits(parts) };
 }
 
 /** A session whose process works, and the service. */
