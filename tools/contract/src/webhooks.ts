@@ -180,8 +180,11 @@ const withSecret = z.object({ webhook: Webhook, secret: z.string().nullable() })
 /** The commands about calls to the outside. They are the same for everybody on the board. */
 export const webhookCommands = {
   get_webhooks: { time: 'read', input: z.object({}), reply: z.object({ webhooks: z.array(Webhook) }) },
-  /** Only a page may add or replace a `command` (`page_only`). */
-  add_webhook: { input: NewWebhook, reply: withSecret },
+  /**
+   * Only a page may add or replace a `command`, or a target with `allowsThisMachine` (`page_only`). Whoever sends `webhookId` can send the same
+   * again if the reply was lost: nothing is added twice, and the reply is the same, for ten minutes.
+   */
+  add_webhook: { input: NewWebhook.extend({ webhookId: z.uuid().optional() }), reply: withSecret },
   change_webhook: { input: z.object({ ...ofWebhook, patch: WebhookPatch }), reply: withSecret },
   /** What was not sent yet is not sent. */
   remove_webhook: { input: z.object(ofWebhook), reply: webhook },

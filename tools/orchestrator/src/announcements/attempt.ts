@@ -39,7 +39,7 @@ export function createAttempts(
               return { kind: 'failed', error: error instanceof Error ? error.message : String(error) };
             });
     if (signal.aborted && outcome.kind === 'failed') return;
-    await settleAttempt(store, { row, outcome, channel });
+    await settleAttempt(store, { row, outcome, channel, wasOpen: begun.announcement.settledAt === null });
   }
 
   /** Stores that an attempt begins. Returns null if there is nothing to send any more. */
@@ -69,12 +69,14 @@ type Begun = Pick<Message, 'announcement' | 'receipt'>;
 interface Attempt {
   row: DeliveryRecord;
   outcome: Outcome;
+  /** Whether it stood when the attempt began: else the message itself said that it is settled. */
+  wasOpen: boolean;
   /** Undefined if there is no such channel any more. */
   channel: Channel | undefined;
 }
 
 /** Stores what became of an attempt. */
-function settleAttempt(store: Store, { row, outcome, channel }: Attempt): Promise<void> {
+function settleAttempt(store: Store, { row, outcome, channel, wasOpen }: Attempt): Promise<void> {
   return store.transact(
     async (tx) => {
       const announcement = await tx.announcements.find(row.announcementKey);
@@ -83,7 +85,7 @@ function settleAttempt(store: Store, { row, outcome, channel }: Attempt): Promis
       if (outcome.kind === 'sent') {
         await tx.deliveries.update(row.id, { state: 'sent', error: null, receipt: outcome.receipt ?? null });
         // It was settled while this was being sent: who was told hears that as well.
-        if (isSettled && (await channel?.tellsSettled(tx, row.target)))
+        if (isSettled && wasOpen && (await channel?.tellsSettled(tx, row.target)))
           await tx.deliveries.insert({ ...row, phase: 'settled', dueAt: tx.now });
       } else if (outcome.kind === 'dropped' || isSettled) {
         await tx.deliveries.update(row.id, {

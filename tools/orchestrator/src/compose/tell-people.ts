@@ -2,7 +2,7 @@ import { startAnnouncer } from '../announcements/announcer.ts';
 import { createAttendance } from '../announcements/attendance.ts';
 import { startDeliverer } from '../announcements/deliverer.ts';
 import { createCaller } from '../outgoing/caller.ts';
-import { createOutgoingCommands } from '../outgoing/run-outgoing-command.ts';
+import { createOutgoingCommands, endOutgoingLeft } from '../outgoing/run-outgoing-command.ts';
 import { createWebhookChannel } from '../outgoing/webhook-channel.ts';
 import { createWebhooks } from '../outgoing/webhooks.ts';
 import { notificationOf, settledNotificationOf } from '../push/notification-words.ts';
@@ -27,7 +27,7 @@ export async function tellPeople(context: StartContext, { store, env }: TellPeop
   const keys = await loadPushKeys(store);
   await forgetLoggedOut(store);
   const sender = createPushSender({ keys });
-  const caller = createCaller({ runCommand: outgoingCommands(context, env) });
+  const caller = createCaller({ runCommand: await outgoingCommands(context, env) });
   const { publicUrl } = config;
   const words = { announced: notificationOf, settled: settledNotificationOf };
   const channels = [
@@ -47,13 +47,16 @@ export async function tellPeople(context: StartContext, { store, env }: TellPeop
   return { attendance, pushDevices, webhooks };
 }
 
-/** Runs the commands that calls to the outside may be. */
-function outgoingCommands({ config, limits }: StartContext, env: Readonly<Record<string, string>>) {
+/** Runs the commands that calls to the outside may be, once those of an earlier run have ended. */
+async function outgoingCommands({ config, limits, log }: StartContext, env: Readonly<Record<string, string>>) {
   const { dataDir } = config;
   const graceMs = limits.graces.signalMs;
+  const endLeft = (id: string) => endCommand({ id, process: null, isSandboxed: false }, graceMs);
+  await endOutgoingLeft({ dataDir, endLeft }).catch((error: unknown) =>
+    log.error({ err: error }, 'commands of an earlier run may still run'),
+  );
   return createOutgoingCommands({
-    ...{ env, home: env.HOME ?? dataDir },
+    ...{ env, home: env.HOME ?? dataDir, endLeft },
     start: (job) => runWithInput({ dataDir, graceMs }, job),
-    endLeft: (id) => endCommand({ id, process: null, isSandboxed: false }, graceMs),
   });
 }

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { WebhookTarget } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { startReceiver } from '../../test/support/receiver.ts';
@@ -40,6 +41,18 @@ it.each([
   ['https://hooks.example.com', '8.8.8.8', null],
   ['http://hooks.example.com', '8.8.8.8', 'use an address with https'],
   ['http://hooks.example.com', '2607:f8b0::1', 'use an address with https'],
+  ['http://hooks.example.com', '64:ff9b::808:808', 'use an address with https'],
+  ['http://hooks.example.com', '64:ff9b::8.8.8.8', 'use an address with https'],
+  ['http://hooks.example.com', '2002:808:808::1', 'use an address with https'],
+  ['http://hooks.example.com', '::ffff:8.8.8.8', 'use an address with https'],
+  ['http://nas.lan', '::ffff:192.168.1.2', null],
+  ['http://nas.lan', 'fd12::2', null],
+  ['https://hooks.example.com', '64:ff9b::808:808', null],
+  ['https://x', '64:ff9b::a9fe:a9fe', 'no receiver'],
+  ['https://x', '64:ff9b::7f00:1', 'the machine of Callboard'],
+  ['http://board.lan', '192.168.1.9', 'the machine of Callboard'],
+  ['https://board.lan', '::ffff:192.168.1.9', 'the machine of Callboard'],
+  ['https://board.lan', '2607:f8b0:0::9', 'the machine of Callboard'],
   ['https://x', '169.254.169.254', 'no receiver'],
   ['https://x', 'fe80::1%eth0', 'no receiver'],
   ['https://x', '::ffff:169.254.169.254', 'no receiver'],
@@ -47,9 +60,19 @@ it.each([
   ['https://x', '::ffff:127.0.0.1', 'the machine of Callboard'],
   ['https://x', '0.0.0.0', 'the machine of Callboard'],
 ])('judges %s at %s', (url, address, words) => {
-  const refusal = refuseReceiver({ url, allowsThisMachine: false }, address);
+  const refusal = refuseReceiver({ url, allowsThisMachine: false }, address, ['192.168.1.9', '2607:f8b0::9']);
   if (words === null) expect(refusal).toBeNull();
   else expect(refusal).toContain(words);
+});
+
+it('knows the addresses of this machine in its networks', () => {
+  const own = Object.values(networkInterfaces()).flatMap((each = []) => each);
+  const reachable = own.map(({ address }) => address).filter((address) => !/^(fe80|169\.254)/.test(address));
+  expect(reachable).not.toEqual([]);
+  for (const address of reachable) {
+    expect(refuseReceiver({ url: 'https://x', allowsThisMachine: false }, address)).toContain('machine of Callboard');
+    expect(refuseReceiver({ url: 'http://x', allowsThisMachine: true }, address)).toBeNull();
+  }
 });
 
 it('follows no redirect', async () => {
@@ -99,6 +122,29 @@ it('says why a receiver refused, without the secrets that it repeats', async () 
     ...{ kind: 'refused', isFinal: false, afterMs: 7_000 },
     error: '127.0.0.1 refused the call with status 429: Unauthorized bot…',
   });
+});
+
+it.each([
+  [{ form: 'slack', url: '/services/T0/very-secret' }, '{"error":"no route \\/services\\/T0\\/very-secret"}'],
+  [{ form: 'slack', url: '/services/T0/very-secret' }, 'very-secret is no hook'],
+  [{ form: 'discord', url: '/hook?key=very-secret&a=b' }, 'the key very-secret has ended'],
+  [{ form: 'webhook', url: '/very%2Dsecret' }, 'there is no very-secret'],
+])('tells no part of the address of %o', async (target, text) => {
+  const { receiver, toTarget } = await setUp();
+  receiver.answer({ status: 404, text });
+  const called = await toTarget({ ...target, url: `${receiver.url}${target.url}`, allowsThisMachine: true });
+  expect(JSON.stringify(called)).toContain('…');
+  expect(JSON.stringify(called)).not.toContain('very-secret');
+});
+
+it('takes a message of Telegram that says already what it is changed to as changed', async () => {
+  const { receiver, toTarget } = await setUp();
+  const description = 'Bad Request: message is not modified: specified new message content is the same';
+  receiver.answer({ status: 400, text: JSON.stringify({ ok: false, description }) }, { status: 400 });
+  const token = '123456:abcdefghijklmnopqrstuvwxyz';
+  const telegram = { form: 'telegram', token, chatId: '1', server: receiver.url, allowsThisMachine: true };
+  expect(await toTarget(telegram)).toEqual({ kind: 'taken', receipt: null });
+  expect(await toTarget(telegram)).toMatchObject({ kind: 'refused', isFinal: true });
 });
 
 it('names the host and nothing else of an address that cannot be reached', async () => {

@@ -64,6 +64,9 @@ function calledOf(target: HttpTarget, posted: Posted): Called {
     const number = target.form === 'telegram' ? answer?.result?.message_id : undefined;
     return { kind: 'taken', receipt: number === undefined ? null : String(number) };
   }
+  // Its message says already what it is to be changed to: an earlier attempt has done it.
+  if (target.form === 'telegram' && status === 400 && answer?.description?.includes('message is not modified'))
+    return { kind: 'taken', receipt: null };
   const { hostname } = new URL('url' in target ? target.url : target.server);
   if (status >= 300 && status < 400)
     return {
@@ -79,10 +82,16 @@ function calledOf(target: HttpTarget, posted: Posted): Called {
   return { kind: 'refused', error, isFinal: FINAL.includes(status), ...(afterMs > 0 && { afterMs }) };
 }
 
-/** A receiver may repeat what it was sent. */
+/** A receiver may repeat what it was sent, also in JSON, where a slash may have a backslash before it. */
 function withoutSecrets(target: HttpTarget, text: string): string {
-  return secretsOf(target).reduce((kept, secret) => kept.replaceAll(secret, '…'), text);
+  const longestFirst = secretsOf(target).toSorted((a, b) => b.length - a.length);
+  return longestFirst
+    .flatMap((secret) => [secret, secret.replaceAll('/', '\\/')])
+    .reduce((kept, secret) => kept.replaceAll(secret, '…'), text);
 }
+
+/** A part of an address that is at least so long may be a secret: shorter ones are words like `hooks`. */
+const SHORTEST_SECRET = 8;
 
 function secretsOf(target: HttpTarget): string[] {
   switch (target.form) {
@@ -92,8 +101,25 @@ function secretsOf(target: HttpTarget): string[] {
       return [target.token];
     default: {
       const { href, pathname, search } = new URL(target.url);
-      const parts = [href, `${pathname}${search}`, pathname].filter((part) => part.length > 1);
-      return target.form === 'webhook' && target.secret !== undefined ? [...parts, target.secret] : parts;
+      const whole = [href, `${pathname}${search}`, pathname].filter((part) => part.length > 1);
+      const own = target.form === 'webhook' && target.secret !== undefined ? [target.secret] : [];
+      return [...whole, ...partsOf(target.url), ...own];
     }
+  }
+}
+
+/** Returns the parts of an address that may be secrets, as they are written and as they are meant. */
+function partsOf(url: string): string[] {
+  const { pathname, search, searchParams } = new URL(url);
+  const written = [...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
+  const meant = [...written.map(decoded), ...searchParams.values()];
+  return [...new Set([...written, ...meant])].filter((part) => part.length >= SHORTEST_SECRET);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WebhookEvent } from '@callboard/contract';
@@ -8,7 +9,7 @@ import { findCommandProcesses } from '../claude/processes/marked-processes.ts';
 import { endCommand } from '../worktree-commands/end-command.ts';
 import { runWithInput } from '../worktree-commands/run-with-input.ts';
 import { testEvent } from './event-of.ts';
-import { createOutgoingCommands } from './run-outgoing-command.ts';
+import { createOutgoingCommands, endOutgoingLeft } from './run-outgoing-command.ts';
 
 const now = new Date('2026-01-02T03:04:05.000Z');
 const event = testEvent('1', now.toISOString(), 'https://board.example.com');
@@ -25,11 +26,20 @@ async function setUp() {
     CALLBOARD_SECRET: 'x',
   };
   const graceMs = 300;
+  const endLeft = (id: string) => endCommand({ id, process: null, isSandboxed: false }, graceMs);
+  let started = () => undefined;
   const commands = createOutgoingCommands({
-    ...{ env, home },
-    start: (job) => runWithInput({ dataDir: home, graceMs }, job),
-    endLeft: (id) => endCommand({ id, process: null, isSandboxed: false }, graceMs),
+    ...{ env, home, endLeft },
+    async start(job) {
+      const running = await runWithInput({ dataDir: home, graceMs }, job);
+      started();
+      return running;
+    },
   });
+  const onStarted = (then: () => void) => {
+    started = () => void then();
+  };
+  const startAgain = () => endOutgoingLeft({ dataDir: home, endLeft });
   const run = (argv: string[], { seconds = 30, signal = new AbortController().signal, webhookId = 'w1' } = {}) =>
     commands({ form: 'command', argv, timeLimitSeconds: seconds }, { ...call, webhookId }, signal);
   /** A program that is a script of the test. */
@@ -38,7 +48,7 @@ async function setUp() {
     await writeFile(file, text);
     return ['/bin/sh', file];
   };
-  return { home, run, script };
+  return { home, run, script, onStarted, startAgain };
 }
 
 const left = async () => (await findCommandProcesses()).get(MARKER) ?? [];
@@ -94,4 +104,26 @@ it('ends what an attempt before a crash has left running, before it begins anew'
   expect(await run(again)).toEqual({ kind: 'taken', receipt: null });
   expect((await readFile(join(home, 'runs.txt'), 'utf8')).trim().split('\n')).toHaveLength(2);
   expect((await left()).filter((pid) => before.includes(pid))).toEqual([]);
+});
+
+it('ends what was left running at the next start, also if its call is never made again', async () => {
+  const { home, run, script, startAgain } = await setUp();
+  await startAgain(); // there is nothing yet
+  const program = await script('sleep 300');
+  void run(program); // is killed: nobody hears of its end
+  await until('the program runs', async () => (await left()).length > 0);
+  const other = await setUp(); // another Callboard on this machine ends its own only
+  await other.startAgain();
+  expect(await left()).not.toEqual([]);
+  await startAgain();
+  expect(await left()).toEqual([]);
+  expect(existsSync(join(home, 'commands', 'outgoing'))).toBe(false);
+});
+
+it('ends a program that is stopped while it is being started', async () => {
+  const { run, script, onStarted } = await setUp();
+  const stopping = new AbortController();
+  onStarted(() => stopping.abort());
+  expect(await run(await script('sleep 300'), { signal: stopping.signal })).toMatchObject({ kind: 'refused' });
+  expect(await left()).toEqual([]);
 });

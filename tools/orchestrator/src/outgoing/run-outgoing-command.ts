@@ -1,4 +1,8 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { StageId } from '@callboard/contract';
+import { systemCode } from '@callboard/runtime/errors';
+import { commandsFolder } from '../worktree-commands/command-output.ts';
 import type { endCommand } from '../worktree-commands/end-command.ts';
 import type { runWithInput } from '../worktree-commands/run-with-input.ts';
 import type { Called, RunCommand } from './caller.ts';
@@ -65,6 +69,7 @@ export const createOutgoingCommands =
       });
       const stop = () => running.end({ state: 'stopped', reason: STOPPED });
       signal.addEventListener('abort', stop);
+      if (signal.aborted) stop(); // while it was being started
       const { state, reason, output } = await running.ended;
       signal.removeEventListener('abort', stop);
       if (state === 'passed') return { kind: 'taken', receipt: null };
@@ -80,5 +85,25 @@ export const createOutgoingCommands =
       };
     }
   };
+
+/**
+ * Ends what commands of an earlier run of Callboard have left running, whose time limit went with it, and removes their files. Each is known by
+ * its files, which are written before it starts: those of another Callboard on this machine are left alone. What cannot be ended keeps its files
+ * for the next start.
+ * @throws a system error if the files cannot be read or removed
+ */
+export async function endOutgoingLeft({
+  dataDir,
+  endLeft,
+}: { dataDir: string } & Pick<OutgoingCommandParts, 'endLeft'>) {
+  const folder = join(commandsFolder(dataDir), PLACE);
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  const ids = new Set(names.map((name) => name.split('.')[0] ?? '').filter((id) => id.startsWith('outgoing-')));
+  const ended = await Promise.all([...ids].map(endLeft));
+  if (ended.every(Boolean)) await rm(folder, { recursive: true, force: true });
+}
 
 const STOPPED = 'Callboard was stopped before the command had ended.';

@@ -112,6 +112,11 @@ it('sends nothing that was answered before, and no follow-up of it', async () =>
   expect(receiver.received).toEqual([]);
   const calls = await webhooks.calls(webhookId);
   expect(calls.map(({ state }) => state)).toEqual(['dropped', 'dropped']);
+  // A person who repeats one all the same tells that it is settled; that is not told a second time.
+  await webhooks.repeat({ webhookId, callId: calls[1]?.callId ?? '' });
+  await deliver();
+  await deliver();
+  expect(eventsOf(receiver)).toMatchObject([{ type: 'settled', data: { request: { id: 'r1' } } }]);
 });
 
 it('tells each webhook its signals and its projects only', async () => {
@@ -269,4 +274,20 @@ it('changes the message in Telegram, and sends no follow-up where a service has 
   expect(paths.toSorted()).toEqual([`/bot${token}/editMessageText`, `/bot${token}/sendMessage`, '/slack']);
   const edited = receiver.received.find(({ path }) => path.endsWith('editMessageText'));
   expect(JSON.parse(edited?.body ?? '')).toMatchObject({ message_id: 77, chat_id: '-100' });
+});
+
+it('changes no message in another chat than that in which it was told', async () => {
+  const { session, receiver, work, add, webhooks } = await setUp();
+  const token = '123456:abcdefghijklmnopqrstuvwxyz';
+  const telegram = { form: 'telegram', token, chatId: '-100', server: receiver.url, allowsThisMachine: true } as const;
+  const webhookId = await add({}, telegram);
+  receiver.answer({ status: 200, text: JSON.stringify({ ok: true, result: { message_id: 77 } }) });
+  await session.tell(asked('r1'));
+  await work();
+  await webhooks.change(ADA, { webhookId, patch: { target: { ...telegram, chatId: '-200' } } });
+  await allow(session);
+  await work();
+  expect(receiver.received.map(({ path }) => path)).toEqual([`/bot${token}/sendMessage`]);
+  const error = 'It is not known which message of this chat to change.';
+  expect((await webhooks.calls(webhookId))[0]).toMatchObject({ isFollowUp: true, state: 'dropped', error });
 });

@@ -1,4 +1,5 @@
-import { FORMS_WITH_FOLLOW_UP, type StageId } from '@callboard/contract';
+import { isDeepStrictEqual } from 'node:util';
+import { FORMS_WITH_FOLLOW_UP, type StageId, type WebhookTarget } from '@callboard/contract';
 import type { Channel, Message, Outcome } from '../announcements/channel.ts';
 import type { Edges } from '../lib/edges.ts';
 import type { AnnouncementRecord, WebhookRecord } from '../store/announcement-records.ts';
@@ -78,9 +79,11 @@ export function createWebhookChannel({ store, edges, caller, words, publicUrl }:
       if (webhook === null) return { kind: 'dropped', error: 'It was removed.' };
       const why = await dropped(message, webhook);
       if (why !== null) return { kind: 'dropped', error: why };
-      const { announcement, phase, receipt } = message;
+      const { announcement, phase } = message;
+      const place = placeOf(webhook.target);
+      const receipt = message.receipt?.startsWith(place) ? message.receipt.slice(place.length) : null;
       if (webhook.target.form === 'telegram' && phase === 'settled' && receipt === null)
-        return { kind: 'dropped', error: 'Telegram did not say which message to change.' };
+        return { kind: 'dropped', error: 'It is not known which message of this chat to change.' };
       const event = await eventOf({ tables: store.read, words, publicUrl }, announcement, phase);
       const called = await caller.call(
         webhook.target,
@@ -88,23 +91,32 @@ export function createWebhookChannel({ store, edges, caller, words, publicUrl }:
         signal,
       );
       if (!signal.aborted || called.kind === 'taken')
-        await store.transact((tx) => noteCalled(tx, webhook.webhookId, called), { sync: 'later' });
-      return outcomeOf(called);
+        await store.transact((tx) => noteCalled(tx, webhook, called), { sync: 'later' });
+      return outcomeOf(called, place);
     },
   };
 }
 
-function outcomeOf(called: Called): Outcome {
-  if (called.kind === 'taken') return { kind: 'sent', ...(called.receipt !== null && { receipt: called.receipt }) };
+/** Begins each receipt of a target: the number of a message means nothing to another bot or in another chat. */
+const placeOf = (target: WebhookTarget): string =>
+  target.form === 'telegram' ? `${target.server} ${target.token.split(':')[0]} ${target.chatId} ` : '';
+
+function outcomeOf(called: Called, place: string): Outcome {
+  if (called.kind === 'taken')
+    return { kind: 'sent', ...(called.receipt !== null && { receipt: `${place}${called.receipt}` }) };
   const { error, afterMs, isFinal = false } = called;
   if (isFinal) return { kind: 'dropped', error };
   return { kind: 'failed', error, ...(afterMs !== undefined && { afterMs }) };
 }
 
-/** Stores on the webhook what became of a call. */
-export async function noteCalled(tx: Tx, webhookId: string, called: Called): Promise<void> {
+/** Stores on the webhook what became of a call to the target that it then had. What it was changed to meanwhile has not been called. */
+export async function noteCalled(
+  tx: Tx,
+  { webhookId, target }: Pick<WebhookRecord, 'webhookId' | 'target'>,
+  called: Called,
+): Promise<void> {
   const webhook = await tx.webhooks.find(webhookId);
-  if (webhook === null) return;
+  if (webhook === null || !isDeepStrictEqual(webhook.target, target)) return;
   const problem = called.kind === 'refused' ? { at: tx.now, text: called.error } : null;
   await tx.webhooks.save({ ...webhook, problem, sentAt: problem === null ? tx.now : webhook.sentAt });
 }

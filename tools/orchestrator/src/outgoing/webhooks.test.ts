@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { NewWebhook, ProjectId } from '@callboard/contract';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { setClocks } from '../../test/support/set-clocks.ts';
 import { openTestStore } from '../../test/support/test-store.ts';
 import type { Called, Caller } from './caller.ts';
 import { createWebhooks } from './webhooks.ts';
@@ -8,22 +10,26 @@ const PAGE = { actor: { name: 'Ada' }, loginId: 'login-1', kind: 'page' } as con
 const TOKEN = { actor: { name: 'API token' }, loginId: null, kind: 'token' } as const;
 
 async function setUp() {
-  const { store, edges } = await openTestStore();
+  const { pass, ...clocks } = setClocks();
+  const { store, edges } = await openTestStore(clocks.edges);
+  let meanwhile: () => Promise<unknown> = async () => undefined;
   let result: Called = { kind: 'taken', receipt: null };
   const calls: Parameters<Caller['call']>[] = [];
   const caller: Caller = {
     async call(...call) {
       calls.push(call);
+      await meanwhile();
       return result;
     },
   };
   const webhooks = createWebhooks({ store, edges, caller, publicUrl: null, onQueued: () => undefined });
   const add = (target: object, fields: object = {}, login: Parameters<typeof webhooks.add>[0] = PAGE) =>
     webhooks.add(login, NewWebhook.parse({ name: 'On call', target, ...fields }));
-  const answers = (next: Called) => {
+  const answers = (next: Called, during = meanwhile) => {
     result = next;
+    meanwhile = during;
   };
-  return { store, webhooks, add, calls, answers };
+  return { store, pass, webhooks, add, calls, answers };
 }
 
 const URL = 'https://hooks.example.com/services/T/B/very-secret';
@@ -76,6 +82,53 @@ it.each([
     message: expect.stringContaining('On this machine'),
   });
   await add({ ...target, allowsThisMachine: true });
+});
+
+it('takes a receiver on this machine from a page only', async () => {
+  const { webhooks, add } = await setUp();
+  const here = { form: 'slack', url: 'http://127.0.0.1:8080/x', allowsThisMachine: true } as const;
+  await expect(add(here, {}, TOKEN)).rejects.toMatchObject({ code: 'page_only' });
+  // Also by a name that leads here only once it is looked up.
+  await expect(add({ ...here, url: 'http://here.example.com/x' }, {}, TOKEN)).rejects.toMatchObject({
+    code: 'page_only',
+  });
+  const { webhookId } = (await add(here)).webhook;
+  const change = { webhookId, patch: { target: { ...here, url: 'http://127.0.0.1:9090/x' } } };
+  await expect(webhooks.change(TOKEN, change)).rejects.toMatchObject({ code: 'page_only' });
+  expect(await webhooks.list()).toMatchObject([{ where: 'http://127.0.0.1:8080' }]);
+  await webhooks.change(PAGE, change);
+});
+
+it('adds nothing twice when the reply was lost, and gives it again for some minutes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { webhooks, store, pass } = await setUp();
+  const input = {
+    ...NewWebhook.parse({ name: 'On call', target: { form: 'webhook', url: URL } }),
+    webhookId: randomUUID(),
+  };
+  const made = await webhooks.add(PAGE, input);
+  expect(made).toMatchObject({ webhook: { webhookId: input.webhookId }, secret: expect.stringMatching(/^whsec_/) });
+  expect(await webhooks.add(PAGE, input)).toEqual(made);
+  const refused = { code: 'bad_request', message: expect.stringContaining('added before') };
+  await expect(webhooks.add(PAGE, { ...input, name: 'Night' })).rejects.toMatchObject(refused);
+  const elsewhere = { ...input, target: { ...input.target, url: `${URL}/other` } as typeof input.target };
+  await expect(webhooks.add(PAGE, elsewhere)).rejects.toMatchObject(refused);
+  await expect(webhooks.add(TOKEN, input)).rejects.toMatchObject(refused);
+  await pass(11 * 60_000);
+  await expect(webhooks.add(PAGE, input)).rejects.toMatchObject(refused);
+  expect(await store.read.webhooks.list()).toHaveLength(1);
+});
+
+it('keeps nothing of a call to a receiver that was replaced meanwhile', async () => {
+  const { webhooks, add, answers } = await setUp();
+  const { webhookId } = (await add({ form: 'slack', url: URL })).webhook;
+  const target = { form: 'slack', url: 'https://new.example.com/x', allowsThisMachine: false } as const;
+  answers({ kind: 'refused', error: 'hooks.example.com refused.' }, () =>
+    webhooks.change(PAGE, { webhookId, patch: { target } }),
+  );
+  await expect(webhooks.test(webhookId)).rejects.toMatchObject({ code: 'webhook_failed' });
+  expect(await webhooks.list()).toMatchObject([{ where: 'https://new.example.com', problem: null, sentAt: null }]);
 });
 
 it.each([

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type CommandInput,
   type CommandReply,
@@ -20,7 +21,10 @@ import { noteCalled, WEBHOOK_CHANNEL } from './webhook-channel.ts';
 /** The calls to the outside, which all people of the board share. Secrets go in and never come out. */
 export interface Webhooks {
   list(): Promise<Webhook[]>;
-  /** @throws Rejection `page_only` for a command from elsewhere than a page; `bad_request`; `unknown_project` */
+  /**
+   * The same again, with the same `webhookId`, adds nothing and replies the same, for some minutes: the reply may have been lost.
+   * @throws Rejection `page_only` for a command, or a receiver on this machine, from elsewhere than a page; `bad_request`; `unknown_project`
+   */
   add(login: Authenticated, webhook: CommandInput<'add_webhook'>): Promise<CommandReply<'add_webhook'>>;
   /** @throws Rejection as `add`; `unknown_webhook` */
   change(login: Authenticated, change: CommandInput<'change_webhook'>): Promise<CommandReply<'change_webhook'>>;
@@ -54,13 +58,15 @@ export function createWebhooks({ store, edges, caller, publicUrl, onQueued }: We
 
   return {
     list: async () => (await store.read.webhooks.list()).map(toWebhook),
-    add: (login, { target: given, ...choices }) =>
+    add: (login, { webhookId = edges.newId(), target: given, ...choices }) =>
       store.transact(async (tx) => {
+        const before = await tx.webhooks.find(webhookId);
+        if (before !== null) return addedBefore(login, before, { target: given, ...choices }, tx.now);
         const { target, secret } = checkedTarget(login, given);
         await requireProjects(tx, choices.projectIds);
         if ((await tx.webhooks.list()).length >= MOST_WEBHOOKS)
           throw new Rejection('bad_request', `There are ${MOST_WEBHOOKS} already. Remove one first.`);
-        const made = { webhookId: edges.newId(), createdAt: tx.now, createdBy: login.actor.name };
+        const made = { webhookId, createdAt: tx.now, createdBy: login.actor.name };
         const record = { ...choices, ...made, target, sentAt: null, problem: null };
         await tx.webhooks.save(record);
         return { webhook: toWebhook(record), secret };
@@ -88,7 +94,7 @@ export function createWebhooks({ store, edges, caller, publicUrl, onQueued }: We
       const now = edges.now();
       const event = testEvent(edges.newId(), now.toISOString(), publicUrl);
       const called = await caller.call(target, { webhookId, event, receipt: null, now }, stopping.signal);
-      await store.transact((tx) => noteCalled(tx, webhookId, called));
+      await store.transact((tx) => noteCalled(tx, { webhookId, target }, called));
       if (called.kind === 'refused') throw new Rejection('webhook_failed', `The test was not taken. ${called.error}`);
       return toWebhook(await requireWebhook(store.read, webhookId));
     },
@@ -127,20 +133,42 @@ async function requireProjects(tables: Pick<Tables, 'projects'>, projectIds: Web
       throw new Rejection('unknown_project', `There is no project ${projectId}.`);
 }
 
+/** How long the reply to `add` can be had again. The secret in it is not to be read for good. */
+const REPEATABLE_MS = 10 * 60_000;
+
+/** Returns the reply of the `add` that made this one, if this is the same `add` again. */
+function addedBefore(
+  { actor }: Authenticated,
+  before: WebhookRecord,
+  { target: given, ...choices }: Omit<CommandInput<'add_webhook'>, 'webhookId'>,
+  now: string,
+): CommandReply<'add_webhook'> {
+  const { target, createdAt, createdBy } = before;
+  const made = target.form === 'webhook' && given.form === 'webhook' && given.secret === undefined && target.secret;
+  const asGiven = made ? { ...target, secret: undefined } : target;
+  const isSame =
+    isDeepStrictEqual(withoutUndefined({ ...asGiven }), withoutUndefined({ ...given })) &&
+    isDeepStrictEqual({ ...before, ...choices }, before) &&
+    createdBy === actor.name &&
+    Date.parse(now) - Date.parse(createdAt) <= REPEATABLE_MS;
+  if (isSame) return { webhook: toWebhook(before), secret: made || null };
+  throw new Rejection('bad_request', 'It was added before. To change it, or to get a new secret, edit it in the list.');
+}
+
 /** Returns the target with a secret, and that secret if it was made here. */
 function checkedTarget(
   { kind }: Authenticated,
   target: WebhookTarget,
 ): { target: WebhookTarget; secret: string | null } {
-  if (target.form === 'command') {
-    // It runs outside of every sandbox: a script that got hold of a token must not set one.
-    if (kind !== 'page')
-      throw new Rejection(
-        'page_only',
-        'Set a command in a browser that is logged in, not with a token or from a terminal.',
-      );
-    return { target, secret: null };
+  // A script that got hold of a token must neither run a command, which is outside of every sandbox, nor reach what listens on this machine only.
+  if (kind !== 'page' && (target.form === 'command' || target.allowsThisMachine)) {
+    const what = target.form === 'command' ? 'a command' : 'a receiver on this machine';
+    throw new Rejection(
+      'page_only',
+      `Set ${what} in a browser that is logged in, not with a token or from a terminal.`,
+    );
   }
+  if (target.form === 'command') return { target, secret: null };
   const { hostname } = new URL('url' in target ? target.url : target.server);
   if (!target.allowsThisMachine && hostPlace(hostname) === 'this-machine')
     throw new Rejection('bad_request', `${hostname} cannot be used: ${THIS_MACHINE}.`);

@@ -1,5 +1,6 @@
 import { type CommandInput, NOBODY, StageId, type Webhook, type WebhookCall } from '@callboard/contract';
 import { fireEvent, screen, within } from '@testing-library/react';
+import { HttpResponse } from 'msw';
 import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
@@ -64,11 +65,36 @@ it('adds a webhook, and shows the secret that was made once', async () => {
     {
       ...{ name: 'On call', signals: ['waiting', 'failed'], projectIds: null, afterMinutes: 10, tellsSettled: true },
       ...{ isOn: true, target: { form: 'webhook', url: 'https://hooks.example.com/x', allowsThisMachine: false } },
+      webhookId: expect.any(String),
     },
   ]);
   await user.click(dialog.getByRole('button', { name: 'Done' }));
   await expect.poll(() => screen.queryByText(SECRET)).toBeNull();
   expect(await row()).toBeTruthy();
+});
+
+it('says that it may have been added when the reply is lost, and adds the same one again', async () => {
+  const { user, server } = open();
+  const answered: CommandInput<'add_webhook'>[] = [];
+  await user.click(within(await section()).getByRole('button', { name: 'Add' }));
+  const dialog = within(await screen.findByRole('dialog'));
+  await user.type(dialog.getByLabelText(/^Name/), 'On call');
+  await user.type(dialog.getByLabelText(/^Address/), 'https://hooks.example.com/x');
+  server.answer({
+    add_webhook: (given) => {
+      answered.push(given);
+      return answered.length === 1 ? HttpResponse.error() : { webhook: sample, secret: SECRET };
+    },
+  });
+  await user.click(dialog.getByRole('button', { name: 'Add' }));
+  const alert = await dialog.findByRole('alert');
+  expect(alert.textContent).toContain('It may have been saved.');
+  expect(alert.textContent).not.toContain('Nothing was changed');
+  await user.click(dialog.getByRole('button', { name: 'Add' }));
+  await dialog.findByText(SECRET);
+  expect(answered).toHaveLength(2);
+  expect(answered[1]).toEqual(answered[0]);
+  expect(answered[0]?.webhookId).toMatch(/^[\da-f-]{36}$/);
 });
 
 it('adds a command by its arguments, and Telegram with its usual server', async () => {

@@ -9,7 +9,7 @@ export const webhookRelays = {
   add_webhook: {
     summary: 'Call a webhook, a command or a service when somebody is needed',
     description:
-      'For a `webhook` without `secret`, Callboard makes one; the reply has it, and no other. A command needs a page of a logged-in browser. `docs/outgoing.md` has the forms and how to verify a signature.',
+      'For a `webhook` without `secret`, Callboard makes one; the reply has it, and no other. A command, and a receiver on the machine of Callboard (`allowsThisMachine`), need a page of a logged-in browser. With a `webhookId` of yours, the same request again adds nothing and has the same reply for ten minutes, if the first was lost. `docs/outgoing.md` has the forms and how to verify a signature.',
     problems: ['page_only', 'unknown_project'],
     status: 201,
   },

@@ -1,5 +1,6 @@
 import { type CommandInput, NewWebhook, type Webhook } from '@callboard/contract';
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { client } from '../../../lib/api-client.ts';
 
 const KEY = ['webhooks'];
@@ -27,13 +28,15 @@ function useWebhookCommand<Input, Reply>(run: (input: Input) => Promise<Reply>) 
   return useMutation({ mutationFn: run, onSettled: () => cache.invalidateQueries({ queryKey: KEY }) });
 }
 
-/** Adds one, or changes the one with this id. */
-export const useSaveWebhook = (webhookId: string | null) =>
-  useWebhookCommand((given: CommandInput<'add_webhook'> | CommandInput<'change_webhook'>['patch']) =>
+/** Adds one, or changes the one with this id. Adding it again from the same form adds no second one: the reply may have been lost. */
+export function useSaveWebhook(webhookId: string | null) {
+  const [newId] = useState(() => crypto.randomUUID());
+  return useWebhookCommand((given: NewWebhook | CommandInput<'change_webhook'>['patch']) =>
     webhookId === null
-      ? client.command('add_webhook', NewWebhook.parse(given)) // the form of a new one is whole
+      ? client.command('add_webhook', { ...NewWebhook.parse(given), webhookId: newId }) // the form of a new one is whole
       : client.command('change_webhook', { webhookId, patch: given }),
   );
+}
 
 export const useSwitchWebhook = ({ webhookId }: Webhook) =>
   useWebhookCommand((isOn: boolean) => client.command('change_webhook', { webhookId, patch: { isOn } }));

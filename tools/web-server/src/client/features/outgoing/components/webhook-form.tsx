@@ -7,7 +7,7 @@ import { CopyLine } from '../../../ui/copy-line.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useSaveWebhook } from '../api/use-webhooks.ts';
 import { fieldsOf, readFields, type WebhookErrors, type WebhookFields } from '../model/webhook-form.ts';
-import { delayWords, formNames, hasFollowUp } from '../model/webhook-words.ts';
+import { delayWords, failureLead, formNames, hasFollowUp } from '../model/webhook-words.ts';
 import css from './outgoing.module.css';
 import { TargetFields } from './target-fields.tsx';
 
@@ -47,7 +47,7 @@ export function WebhookForm({ webhook, projects, close }: WebhookFormProps) {
       />
       <TargetFields {...{ webhook, fields, errors, set }} />
       <Choices {...{ fields, errors, set, projects }} />
-      {save.isError && <ErrorNote lead="Nothing was changed." error={save.error} />}
+      {save.isError && <ErrorNote lead={failureLead(save.error)} error={save.error} />}
       <div className={css.end}>
         <Button variant="default" onClick={close}>
           Cancel

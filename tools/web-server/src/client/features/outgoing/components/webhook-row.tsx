@@ -7,7 +7,7 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useRemoveWebhook, useSwitchWebhook, useTestWebhook } from '../api/use-webhooks.ts';
-import { choiceWords, formNames } from '../model/webhook-words.ts';
+import { choiceWords, failureLead, formNames } from '../model/webhook-words.ts';
 import css from './outgoing.module.css';
 import { WebhookCalls } from './webhook-calls.tsx';
 
@@ -44,7 +44,7 @@ export function WebhookRow({ webhook, projects, edit }: WebhookRowProps) {
           onChange={({ currentTarget: { checked } }) => set.mutate(checked)}
         />
       </div>
-      {set.isError && <ErrorNote lead="Nothing was changed." error={set.error} />}
+      {set.isError && <ErrorNote lead={failureLead(set.error)} error={set.error} />}
       {test.isError && <ErrorNote error={test.error} />}
       {problem !== null && !test.isError && (
         <FailureNote>
