@@ -124,6 +124,7 @@ it('ends a program that is stopped while it is being started', async () => {
   const { run, script, onStarted } = await setUp();
   const stopping = new AbortController();
   onStarted(() => stopping.abort());
-  expect(await run(await script('sleep 300'), { signal: stopping.signal })).toMatchObject({ kind: 'refused' });
+  const called = await run(await script('sleep 300'), { seconds: 3, signal: stopping.signal });
+  expect(called).toEqual({ kind: 'refused', error: 'Callboard was stopped before the command had ended.' });
   expect(await left()).toEqual([]);
 });
