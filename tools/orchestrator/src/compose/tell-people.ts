@@ -10,6 +10,7 @@ import { createPushChannel } from '../push/push-channel.ts';
 import { createPushDevices, forgetLoggedOut, loadPushKeys } from '../push/push-devices.ts';
 import { createPushSender } from '../push/push-sender.ts';
 import type { Store } from '../store/store.ts';
+import { commandsFolder } from '../worktree-commands/command-output.ts';
 import { endCommand } from '../worktree-commands/end-command.ts';
 import { runWithInput } from '../worktree-commands/run-with-input.ts';
 import type { StartContext } from './start-context.ts';
@@ -52,7 +53,7 @@ async function outgoingCommands({ config, limits, log }: StartContext, env: Read
   const { dataDir } = config;
   const graceMs = limits.graces.signalMs;
   const endLeft = (id: string) => endCommand({ id, process: null, isSandboxed: false }, graceMs);
-  await endOutgoingLeft({ dataDir, endLeft }).catch((error: unknown) =>
+  await endOutgoingLeft({ commands: commandsFolder(dataDir), endLeft }).catch((error: unknown) =>
     log.error({ err: error }, 'commands of an earlier run may still run'),
   );
   return createOutgoingCommands({

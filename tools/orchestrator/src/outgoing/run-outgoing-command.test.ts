@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
 import { findCommandProcesses } from '../claude/processes/marked-processes.ts';
+import { commandsFolder } from '../worktree-commands/command-output.ts';
 import { endCommand } from '../worktree-commands/end-command.ts';
 import { runWithInput } from '../worktree-commands/run-with-input.ts';
 import { testEvent } from './event-of.ts';
@@ -39,7 +40,7 @@ async function setUp() {
   const onStarted = (then: () => void) => {
     started = () => void then();
   };
-  const startAgain = () => endOutgoingLeft({ dataDir: home, endLeft });
+  const startAgain = () => endOutgoingLeft({ commands: commandsFolder(home), endLeft });
   const run = (argv: string[], { seconds = 30, signal = new AbortController().signal, webhookId = 'w1' } = {}) =>
     commands({ form: 'command', argv, timeLimitSeconds: seconds }, { ...call, webhookId }, signal);
   /** A program that is a script of the test. */

@@ -2,7 +2,6 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StageId } from '@callboard/contract';
 import { systemCode } from '@callboard/runtime/errors';
-import { commandsFolder } from '../worktree-commands/command-output.ts';
 import type { endCommand } from '../worktree-commands/end-command.ts';
 import type { runWithInput } from '../worktree-commands/run-with-input.ts';
 import type { Called, RunCommand } from './caller.ts';
@@ -90,13 +89,15 @@ export const createOutgoingCommands =
  * Ends what commands of an earlier run of Callboard have left running, whose time limit went with it, and removes their files. Each is known by
  * its files, which are written before it starts: those of another Callboard on this machine are left alone. What cannot be ended keeps its files
  * for the next start.
+ *
+ * @param commands the folder of the files of all commands
  * @throws a system error if the files cannot be read or removed
  */
 export async function endOutgoingLeft({
-  dataDir,
+  commands,
   endLeft,
-}: { dataDir: string } & Pick<OutgoingCommandParts, 'endLeft'>) {
-  const folder = join(commandsFolder(dataDir), PLACE);
+}: { commands: string } & Pick<OutgoingCommandParts, 'endLeft'>): Promise<void> {
+  const folder = join(commands, PLACE);
   const names = await readdir(folder).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return [];
     throw error;
