@@ -132,6 +132,12 @@ const STATES: Record<string, State> = {
     await alone(page);
     await page.getByRole('region', { name: 'Decision log' }).getByRole('listitem').first().waitFor();
   },
+  'all rules': async (page) => {
+    const rule = 'Bash(npm run format)';
+    await apiOf(new URL(page.url()).origin).post('/api/rules', { rule, scope: { projectId: 'shop' } });
+    await page.goto(new URL('/rules', page.url()).href);
+    await page.getByRole('region', { name: 'Always allowed' }).getByText(rule).first().waitFor();
+  },
   'the numbers': async (page) => {
     await page.goto(new URL('/numbers?waits=stage', page.url()).href);
     await page.getByRole('button', { name: 'Waits by stage, as a table' }).click();

@@ -156,10 +156,11 @@ function watchSends(): void {
   const send = window.fetch;
   window.fetch = (input, init) => {
     const url = typeof input === 'string' ? input : input instanceof URL ? input.href : input.url;
-    if (url.endsWith('/approve')) {
-      const { requestId } = JSON.parse(String(init?.body));
-      witnessed.witness.sent.push({ at: performance.now(), requestId, ...witnessed.last });
-    }
+    const retried = init?.method === 'POST' ? /\/decisions\/([^/]+)\/allow-and-retry$/.exec(url)?.[1] : undefined;
+    const requestId = url.endsWith('/approve')
+      ? JSON.parse(String(init?.body)).requestId
+      : retried && decodeURIComponent(retried);
+    if (requestId !== undefined) witnessed.witness.sent.push({ at: performance.now(), requestId, ...witnessed.last });
     return send(input, init);
   };
 }

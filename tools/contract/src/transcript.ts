@@ -34,6 +34,7 @@ export const NoticeCode = z.enum([
   'conversation-cleared',
   'conversation-lost',
   'denial-acknowledged',
+  'denial-not-retried',
   'limit-reset',
   'forked',
   'gone-back',

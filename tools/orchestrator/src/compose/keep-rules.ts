@@ -12,7 +12,7 @@ export async function composeRules(
 ): Promise<{ rules: Rules; denialRetries: DenialRetries }> {
   const { settle } = liveRules;
   const { requireResumable, sendTextIn: sendText } = messages;
-  const denialRetries = createDenialRetries({ store, edges, settle, requireResumable, sendText });
+  const denialRetries = createDenialRetries({ store, edges, log, settle, requireResumable, sendText });
   await denialRetries
     .resume()
     .catch((error: unknown) => log.error({ err: error }, 'telling Claude of an allowed call failed'));

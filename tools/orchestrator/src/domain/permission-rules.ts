@@ -12,17 +12,19 @@ interface Grant {
   by: string;
   /** When the rules stop by themselves; null: never. */
   expiresAt: string | null;
+  /** Whether a rule that holds for longer gets that end date as well: only where a person sets the end date of this very rule. */
+  mayShorten?: boolean;
 }
 
 /**
  * Stores the granted rules, and emits the list of the project if it changed. A rule that applies there already gets the
- * new end date.
+ * new end date, if that is later or `mayShorten`.
  * @returns the granted rules, as they are stored
  */
 export async function keepRules(
   tx: Tx,
   stage: Pick<Stage, 'projectId'> & { id: Stage['id'] | null },
-  { scope, granted, by, expiresAt }: Grant,
+  { scope, granted, by, expiresAt, mayShorten = false }: Grant,
 ): Promise<PermissionRule[]> {
   const { projectId } = stage;
   const stageId = scope === 'stage' ? stage.id : null;
@@ -31,16 +33,24 @@ export async function keepRules(
   const kept: PermissionRule[] = [];
   for (const { kind, rule } of granted) {
     const before = known.find((other) => other.kind === kind && other.rule === rule);
+    if (
+      before !== undefined &&
+      (before.expiresAt === expiresAt || !(mayShorten || isLater(expiresAt, before.expiresAt)))
+    ) {
+      kept.push(before);
+      continue;
+    }
     const made = { ruleId: tx.newId(), scope, projectId, stageId, kind, rule, by, createdAt: tx.now };
     const after = { endedAt: null, endedBy: null, ...(before ?? made), expiresAt };
     kept.push(after);
-    if (before?.expiresAt === expiresAt) continue;
     await tx.rules.save(after);
     hasChanged = true;
   }
   if (hasChanged) await tellRules(tx, projectId);
   return kept;
 }
+
+const isLater = (end: string | null, other: string | null): boolean => other !== null && (end === null || end > other);
 
 /** Emits the rules of a project. */
 export async function tellRules(tx: Tx, projectId: Stage['projectId']): Promise<void> {

@@ -1,82 +1,45 @@
-import { RequestId, type SendMessageReply, Stage, type StageId, type ToolInput } from '@callboard/contract';
+import { RequestId, Stage } from '@callboard/contract';
 import { AT } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
-import { busyTestSession, type Told } from '../../test/support/test-session.ts';
-import { openTestStore } from '../../test/support/test-store.ts';
+import { denyCall, REQUEST, rulesOf } from '../../test/support/denied-call.ts';
+import type { Told } from '../../test/support/test-session.ts';
 import { changeSession } from '../domain/change-session.ts';
 import { updateDecision } from '../domain/requests.ts';
-import type { Edges } from '../lib/edges.ts';
 import { SessionRecord } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
-import { createDenialRetries } from './denial-retries.ts';
-
-type Source = 'mode' | 'rule' | 'hook' | 'unknown';
-const SENT = { status: 'sent', messageId: 'm' } as unknown as SendMessageReply;
-const REQUEST = RequestId.parse('denied:t1');
 
 const text = (n: number): Told => ({
   ...{ type: 'block', apiMessageId: `text-${n}`, parentToolUseId: null },
   block: { kind: 'text', text: `Word ${n}` },
 });
 
-async function rulesOf(store: Store, stageId: StageId, edges: Edges) {
-  const stage = await store.read.stages.find(stageId);
-  if (stage === null) throw new Error('no stage');
-  return store.read.rules.listFor(stage.projectId, stageId, edges.now().toISOString());
-}
-
-async function setUp(toolName: string, input: ToolInput, source: Source = 'mode', agent: string | null = null) {
-  const session = await busyTestSession({}, await openTestStore());
-  const { store, edges, stageId } = session;
-  const call: Told = {
-    ...{ type: 'block', apiMessageId: 'm1', parentToolUseId: agent },
-    block: { kind: 'tool-use', toolUseId: 't1', toolName, input },
-  };
-  const denial = { source, detail: source === 'mode' ? null : 'the detail' };
-  await session.tell(call, { type: 'call-denied', toolUseId: 't1', toolName, reason: 'Denied.', denial });
-  const sent: string[] = [];
-  const steps: string[] = [];
-  let killedAt = '';
-  const step = async (name: string) => {
-    if (killedAt === name) throw new Error('killed');
-    steps.push(name);
-  };
-  const retries = createDenialRetries({
-    ...{ store, edges, settle: () => step('settle'), requireResumable: () => step('resumable') },
-    sendText: async (_tx, _stageId, text) => {
-      await step('send');
-      sent.push(text);
-      return SENT;
-    },
-  });
-  const retry = () => retries.retry(stageId, REQUEST, 'Ada');
-  const kill = (at: string) => {
-    killedAt = at;
-  };
-  const look = () => retries.look(stageId, REQUEST);
-  return { ...session, retries, retry, sent, steps, kill, look, resume: retries.resume };
-}
-
 it.each([
   ['Bash', { command: 'npm test' }, ['Bash(npm test)']],
   ['Write', { file_path: '/w/a.txt', content: '' }, ['Edit(//w/a.txt)']],
   ['NotebookEdit', { notebook_path: '/w/a.ipynb' }, ['Edit(//w/a.ipynb)']],
   ['Read', { file_path: '/etc/hosts' }, ['Read(//etc/hosts)']],
+  ['Write', { file_path: '/w/my file.txt', content: '' }, ['Edit(//w/my file.txt)']],
+  ['Edit', { file_path: '/w/für.md', old_string: 'a', new_string: 'b' }, ['Edit(//w/für.md)']],
   ['WebFetch', { url: 'https://example.org/a' }, ['WebFetch(domain:example.org)']],
   ['mcp__tracker__list', {}, ['mcp__tracker__list']],
 ])('allows exactly a denied call of %s', async (toolName, input, rules) => {
-  const { look } = await setUp(toolName, input);
+  const { look } = await denyCall(toolName, input);
   expect(await look()).toEqual({ rules, whyNot: null });
 });
 
 it.each([
-  ['Bash', { command: 'npm test > out' }],
-  ['Write', { file_path: '/w/../etc/passwd', content: '' }],
-  ['Write', { file_path: '/w/*.txt', content: '' }],
-  ['Agent', {}],
-])('says why it cannot for %s %o', async (toolName, input) => {
-  const { look, retry, sent } = await setUp(toolName, input);
-  expect(await look()).toMatchObject({ rules: [], whyNot: expect.stringContaining('No exact rule') });
+  ['Bash', { command: 'npm test > out' }, 'it has a redirection'],
+  ['Write', { file_path: '/w/../etc/passwd', content: '' }, 'its path is not a full one'],
+  ['Write', { file_path: '/w/*.txt', content: '' }, 'such as * or ['],
+  ['Write', { file_path: '/w/app/[id]/page.tsx', content: '' }, 'such as * or ['],
+  ['Write', { file_path: '/w/ends with a space ', content: '' }, 'this file'],
+  ['Agent', {}, 'this call of Agent'],
+])('says why it cannot for %s %o', async (toolName, input, words) => {
+  const { look, retry, sent } = await denyCall(toolName, input);
+  const { rules, whyNot } = await look();
+  expect(rules).toEqual([]);
+  expect(whyNot).toMatch(/^No exact rule covers this/);
+  expect(whyNot).toContain(words);
+  if (toolName !== 'Bash') expect(whyNot).not.toContain('redirection');
   await expect(retry()).rejects.toMatchObject({ code: 'cannot_allow' });
   expect(sent).toEqual([]);
 });
@@ -86,15 +49,15 @@ it.each([
   ['hook', 'Change the hook the detail'],
   ['unknown', 'does not say what denied'],
 ] as const)('says what to do instead where a %s denied it', async (source, words) => {
-  const { look, retry } = await setUp('Bash', { command: 'npm test' }, source);
+  const { look, retry } = await denyCall('Bash', { command: 'npm test' }, { source });
   expect(await look()).toMatchObject({ rules: [], whyNot: expect.stringContaining(words) });
   await expect(retry()).rejects.toMatchObject({ code: 'cannot_allow' });
 });
 
 it('allows it for an hour, gives that to the session, and only then tells Claude; a second press does nothing', async () => {
-  const { retry, sent, steps, store, edges, stageId } = await setUp('Bash', { command: 'npm test' });
+  const { retry, sent, steps, store, edges, stageId } = await denyCall('Bash', { command: 'npm test' });
   const { rules, message } = await retry();
-  expect(message).toBe(SENT);
+  expect(message).toMatchObject({ status: 'sent' });
   expect(rules).toMatchObject([{ rule: 'Bash(npm test)', scope: 'stage', stageId, by: 'Ada' }]);
   const leftMs = Date.parse(rules[0]?.expiresAt ?? '') - edges.now().getTime();
   expect(leftMs).toBeGreaterThan(3_590_000);
@@ -109,46 +72,16 @@ it('allows it for an hour, gives that to the session, and only then tells Claude
   });
 });
 
-it.each(['settle', 'send'])('goes on at the next start after a kill before "%s", and sends once', async (at) => {
-  const { retry, resume, kill, sent, store, stageId, edges } = await setUp('Bash', { command: 'npm test' });
-  kill(at);
-  await expect(retry()).rejects.toThrow('killed');
-  expect(sent).toEqual([]);
-  expect((await store.read.requests.findDecision(stageId, REQUEST))?.settlement).toBeNull();
-  await expect(resume()).rejects.toThrow('killed'); // and once more while it starts
-  kill('');
-  await resume();
-  await resume();
-  expect(sent).toHaveLength(1);
-  await expect(retry()).rejects.toMatchObject({ code: 'already_settled' });
-  const decision = await store.read.requests.findDecision(stageId, REQUEST);
-  expect(decision).toMatchObject({ settlement: { how: 'retried', by: 'Ada' } });
-  expect(await rulesOf(store, stageId, edges)).toHaveLength(1);
-});
-
-it('sends once where two people press at the same moment, or somebody presses again after a kill', async () => {
-  const { retry, kill, sent, store, stageId, edges } = await setUp('Bash', { command: 'npm test' });
-  kill('settle');
-  await expect(retry()).rejects.toThrow('killed');
-  kill('');
-  const results = await Promise.allSettled([retry(), retry()]);
-  expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-  expect(results.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'already_settled' } });
-  expect(sent).toHaveLength(1);
-  expect(await rulesOf(store, stageId, edges)).toHaveLength(1);
-  expect(await store.read.rules.listRetries()).toEqual([]);
-});
-
 it('stores nothing of a press that it refuses', async () => {
-  const { retry, kill, store, stageId, edges } = await setUp('Bash', { command: 'npm test' });
+  const { retry, kill, store, stageId, edges } = await denyCall('Bash', { command: 'npm test' });
   kill('resumable');
   await expect(retry()).rejects.toThrow('killed');
   expect(await store.read.rules.listRetries()).toEqual([]);
-  expect(await rulesOf(store, stageId, edges)).toEqual([]);
+  expect(await rulesOf({ store, stageId, edges })).toEqual([]);
 });
 
 it('finds a call that is far back, and names a subagent that made it', async () => {
-  const { tell, look, retry, sent } = await setUp('Bash', { command: 'npm test' }, 'mode', 'agent-1');
+  const { tell, look, retry, sent } = await denyCall('Bash', { command: 'npm test' }, { agent: 'agent-1' });
   for (let n = 0; n < 1_200; n += 100) await tell(...Array.from({ length: 100 }, (_, m) => text(n + m)));
   expect(await look()).toEqual({ rules: ['Bash(npm test)'], whyNot: null });
   await retry();
@@ -160,7 +93,7 @@ it.each([
   ['userSettings', 'Remove the detail from your own settings of Claude Code (~/.claude/settings.json)'],
   ['flagSettings', 'Callboard’s own and protects its files'],
 ])('says where a deny rule stands: %s', async (settings, words) => {
-  const { look, store, stageId } = await setUp('Bash', { command: 'npm test' }, 'rule');
+  const { look, store, stageId } = await denyCall('Bash', { command: 'npm test' }, { source: 'rule' });
   await store.transact(async (tx) => {
     const decision = await tx.requests.findDecision(stageId, REQUEST);
     if (decision?.denial == null) throw new Error('no denial');
@@ -174,7 +107,7 @@ it.each([
   ['the session is under alarm', {}, { alarm: { code: 'foreign-rule', detail: 'A rule.', at: AT } }, 'Acknowledge'],
   ['it goes on in a terminal', {}, { terminal: { by: 'Bo', since: AT, command: 'claude' } }, 'Bo continues this'],
 ])('says why not while %s', async (_, ofStage, ofSession, words) => {
-  const { look, retry, store, stageId } = await setUp('Bash', { command: 'npm test' });
+  const { look, retry, store, stageId } = await denyCall('Bash', { command: 'npm test' });
   await store.transact(async (tx) => {
     const stage = await tx.stages.find(stageId);
     if (stage !== null) await tx.stages.update(Stage.parse({ ...stage, ...ofStage }));
@@ -187,7 +120,7 @@ it.each([
 });
 
 it('refuses what Claude Code did not deny', async () => {
-  const { retries, stageId } = await setUp('Bash', { command: 'npm test' });
+  const { retries, stageId } = await denyCall('Bash', { command: 'npm test' });
   const other = retries.look(stageId, RequestId.parse('denied:t2'));
   await expect(other).rejects.toMatchObject({ code: 'unknown_request' });
 });

@@ -11,13 +11,17 @@ import type {
   TranscriptEntry,
 } from '@callboard/contract';
 import { exactRules } from '../agent/exact-rules.ts';
+import { changeSession } from '../domain/change-session.ts';
 import { keepRules } from '../domain/permission-rules.ts';
 import { updateDecision } from '../domain/requests.ts';
+import { addNotice, type Notice } from '../domain/session-change.ts';
 import { inputBlock } from '../kinds/shared/tool-call.ts';
 import { Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { DenialRetryIntent } from '../store/ports/rules-table.ts';
 import { requireStage } from '../store/require.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Store, Tables, Tx } from '../store/store.ts';
+import { allowRules } from './rehearse.ts';
 
 /** Calls that Claude Code denied itself, which a person may allow after all. */
 export interface DenialRetries {
@@ -25,17 +29,22 @@ export interface DenialRetries {
   look(stageId: StageId, requestId: RequestId): Promise<DenialRetry>;
   /**
    * Allows exactly that call in this stage for an hour, and sends Claude a message to make it again, once Claude's turn is over. The
-   * press is stored before anything else happens: after a crash the next start goes on from there. A call is sent once.
+   * press is stored before anything else happens: after a crash the next start goes on from there. A call is sent once, and only
+   * while the allowance holds.
    * @throws as `look`, and Rejection `cannot_allow`, `already_settled`, `claude_missing`
    */
   retry(stageId: StageId, requestId: RequestId, actor: string): Promise<CommandReply<'retry_denial'>>;
-  /** Goes on with what an earlier run has stored and not sent. Call it once sessions are re-attached. */
+  /**
+   * Goes on with what an earlier run has stored and not sent. What does not hold any more is not sent, and what cannot be sent waits for
+   * the next start; a notice in the transcript of its stage says so. Call it once sessions are re-attached.
+   */
   resume(): Promise<void>;
 }
 
 interface DenialRetryParts {
   store: Store;
   edges: { now(): Date };
+  log: Logger;
   /** Resolves once running sessions have the rules as they are now. */
   settle: () => Promise<void>;
   requireResumable: (stageId: StageId) => Promise<void>;
@@ -46,27 +55,43 @@ interface DenialRetryParts {
 const HOLDS_MS = 3_600_000;
 
 export function createDenialRetries(parts: DenialRetryParts): DenialRetries {
-  const { store, edges, settle } = parts;
+  const { store, edges, log, settle } = parts;
 
   async function inspect(stageId: StageId, requestId: RequestId): Promise<DenialRetry & Denied> {
     const decision = await requireDenied(store, stageId, requestId);
     const call = await store.read.transcript.findCall(stageId, decision.toolUseId);
-    const known = (await whyNotIn(store, stageId)) ?? whyNotBy(decision.denial) ?? (call === null ? NO_CALL : null);
+    const known =
+      (await whyNotIn(store.read, stageId)) ?? whyNotBy(decision.denial) ?? (call === null ? NO_CALL : null);
     const rules = known !== null || call === null ? [] : denialRules(decision.toolName, call.input);
-    return { decision, call, rules, whyNot: known ?? (rules.length === 0 ? NO_RULE : null) };
+    return { decision, call, rules, whyNot: known ?? (rules.length === 0 ? noRuleFor(decision.toolName) : null) };
   }
 
-  /** Tells Claude, unless that was done. Running sessions get the rules first, so that the call is not denied again. */
-  async function tell({ stageId, requestId }: DenialRetryIntent): Promise<SendMessageReply | null> {
-    await settle();
+  /**
+   * Tells Claude, unless that was done, or the call is not allowed any more. Running sessions must have the rules, so that the call is not
+   * denied again. @returns null if it was done
+   */
+  async function tell({ stageId, requestId }: DenialRetryIntent): Promise<Told | null> {
     const { toolUseId } = await requireDenied(store, stageId, requestId);
     const call = await store.read.transcript.findCall(stageId, toolUseId);
     return store.transact(async (tx) => {
       const decision = await tx.requests.findDecision(stageId, requestId);
       const intent = await tx.rules.removeRetry(stageId, requestId);
       if (decision === null || intent === null) return null;
+      const whyNot = (await whyNotIn(tx, stageId)) ?? (await whyNotStill(tx, decision, call));
+      if (whyNot !== null) {
+        await notify(tx, stageId, notSent(decision, intent, whyNot));
+        return { whyNot };
+      }
       await updateDecision(tx, { ...decision, settlement: { how: 'retried', by: intent.actor, at: tx.now } });
-      return parts.sendText(tx, stageId, retryText(decision, call), intent.actor);
+      return { message: await parts.sendText(tx, stageId, retryText(decision, call), intent.actor) };
+    });
+  }
+
+  /** Tells in the transcript, where a person would look, that an allowed call waits. */
+  async function reportStuck({ stageId, requestId, actor }: DenialRetryIntent): Promise<void> {
+    await store.transact(async (tx) => {
+      const decision = await tx.requests.findDecision(stageId, requestId);
+      if (decision !== null) await notify(tx, stageId, notYetSent(decision, actor));
     });
   }
 
@@ -90,26 +115,62 @@ export function createDenialRetries(parts: DenialRetryParts): DenialRetries {
         const granted = rules.map((rule) => ({ kind: 'allow', rule }) as const);
         return keepRules(tx, await requireStage(tx, stageId), { scope: 'stage', granted, by: actor, expiresAt });
       });
-      const message = await tell({ stageId, requestId, actor });
-      if (message !== null) return { rules: kept, message };
+      await settle();
+      const told = await tell({ stageId, requestId, actor });
+      if (told !== null && 'message' in told) return { rules: kept, message: told.message };
+      if (told !== null) throw new Rejection('cannot_allow', told.whyNot);
       requireUnsettled(await requireDenied(store, stageId, requestId)); // another press was quicker
-      throw new Error('an allowed call was neither sent nor settled');
+      throw new Rejection('cannot_allow', (await whyNotIn(store.read, stageId)) ?? ENDED); // and did not hold either
     },
     async resume() {
-      for (const intent of await store.read.rules.listRetries()) await tell(intent);
+      const intents = await store.read.rules.listRetries();
+      if (intents.length === 0) return;
+      await settle();
+      for (const intent of intents) {
+        try {
+          await tell(intent);
+        } catch (error) {
+          log.error({ err: error, ...intent }, 'telling Claude of an allowed call failed');
+          await reportStuck(intent).catch((err: unknown) => log.error({ err }, 'reporting that failed as well'));
+        }
+      }
     },
   };
 }
 
+/** What became of an allowed call: Claude was sent a message, or the reason why not. */
+type Told = { message: SendMessageReply } | { whyNot: string };
+
 /** Why no denied call of a stage can be made again now; null if it can. */
-async function whyNotIn({ read }: Pick<Store, 'read'>, stageId: StageId): Promise<string | null> {
-  const { completedAt } = await requireStage(read, stageId);
+async function whyNotIn(tables: Pick<Tables, 'stages' | 'sessions'>, stageId: StageId): Promise<string | null> {
+  const { completedAt } = await requireStage(tables, stageId);
   if (completedAt !== null) return 'The stage is done. Reopen it, then allow the call.';
-  const session = await read.sessions.find(stageId);
+  const session = await tables.sessions.find(stageId);
   if (session?.alarm != null) return 'The session is under alarm. Acknowledge the alarm, then allow the call.';
   if (session?.terminal == null) return null;
   return `${session.terminal.by} continues this conversation in a terminal. Take it back, then allow the call.`;
 }
+
+/** Why a call that was allowed is not allowed any more; null if it is. */
+async function whyNotStill(tx: Tx, { stageId, toolName }: Decision, call: Call | null): Promise<string | null> {
+  const { projectId } = await requireStage(tx, stageId);
+  const applying = new Set(allowRules(await tx.rules.listFor(projectId, stageId, tx.now)));
+  const rules = call === null ? [] : denialRules(toolName, call.input);
+  return rules.length > 0 && rules.every((rule) => applying.has(rule)) ? null : ENDED;
+}
+
+const notify = (tx: Tx, stageId: StageId, notice: Notice): Promise<unknown> =>
+  changeSession(tx, stageId, (change) => addNotice(change, tx.now, notice));
+
+const notSent = ({ asked }: Decision, { actor }: DenialRetryIntent, whyNot: string): Notice => ({
+  ...{ level: 'warning', code: 'denial-not-retried' },
+  text: `${actor} allowed the denied call ${asked}, but Claude was not told to try again, and will not be. ${whyNot}`,
+});
+
+const notYetSent = ({ asked }: Decision, actor: string): Notice => ({
+  ...{ level: 'error', code: 'denial-not-retried' },
+  text: `${actor} allowed the denied call ${asked}, but telling Claude to try again failed. Allow it once more on the line of the call, or restart Callboard, which tries again; its log says what went wrong.`,
+});
 
 type Call = Extract<TranscriptEntry, { kind: 'tool-use' }>;
 
@@ -144,8 +205,18 @@ function requireUnsettled(decision: Decision): void {
 const settledWords = ({ by, at }: Settlement): string => `${by} allowed this already at ${at}; nothing was done now.`;
 
 const NO_CALL = 'The call itself is not in the transcript, so it is unknown what would be allowed.';
-const NO_RULE =
-  'No exact rule covers this call: it has a redirection, a substitution or a variable, or it reaches outside. Choose a mode that asks beside the message box, and tell Claude to try again.';
+const ENDED =
+  'The rule that allows it was removed, or its time is over. If the call is still needed, allow it again on its line.';
+const INSTEAD = 'Choose a mode that asks beside the message box, and tell Claude to try again.';
+
+/** Why no exact rule covers a call. */
+function noRuleFor(toolName: string): string {
+  if (isFileTool(toolName))
+    return `No exact rule covers this file: its path is not a full one, or has a character that a rule does not take as it is, such as * or [. ${INSTEAD}`;
+  if (toolName === 'Bash')
+    return `No exact rule covers this call: it has a redirection, a substitution or a variable, or it reaches outside. ${INSTEAD}`;
+  return `No exact rule covers this call of ${toolName}. ${INSTEAD}`;
+}
 
 /** Why an allowance cannot help against what denied a call; null if it can. */
 function whyNotBy(denial: Denial): string | null {
@@ -179,9 +250,10 @@ function howToRemove({ detail, settings }: Denial): string {
   return `Remove ${rule} from ${SETTINGS[settings ?? ''] ?? 'the settings that it stands in'}`;
 }
 
-/** A path that a rule takes as it is. */
-const PLAIN_PATH = /^\/[\w./@+-]+$/;
+/** A path that a rule takes as it is. A space at its end would be overlooked. */
+const PLAIN_PATH = /^\/[\p{L}\p{M}\p{N}_./@+ -]*[\p{L}\p{M}\p{N}_./@+-]$/u;
 const EDITS = ['Edit', 'Write', 'MultiEdit', 'NotebookEdit'];
+const isFileTool = (toolName: string): boolean => toolName === 'Read' || EDITS.includes(toolName);
 
 function denialRules(toolName: string, input: ToolInput): string[] {
   const path = input.file_path ?? input.notebook_path;

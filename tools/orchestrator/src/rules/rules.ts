@@ -1,12 +1,4 @@
-import type {
-  CommandInput,
-  CommandReply,
-  PermissionRule,
-  ProjectId,
-  RulePlace,
-  StageId,
-  UsedRule,
-} from '@callboard/contract';
+import type { CommandInput, CommandReply, PermissionRule, ProjectId, RulePlace, StageId } from '@callboard/contract';
 import { keepRules, tellRules } from '../domain/permission-rules.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireProject, requireStage } from '../store/require.ts';
@@ -46,12 +38,14 @@ export function createRules({ store, edges, settle }: RulesParts): Rules {
   return {
     async list(projectId) {
       if (projectId !== undefined) await requireProject(read, projectId);
-      const all = await read.rules.listUsed(projectId);
+      const all = await read.rules.listAll(projectId);
       const at = now();
-      const applies = (rule: UsedRule) => rule.endedAt === null && (rule.expiresAt === null || rule.expiresAt > at);
-      const endOf = ({ endedAt, expiresAt }: UsedRule) => endedAt ?? expiresAt ?? '';
+      const applies = (rule: PermissionRule) =>
+        rule.endedAt === null && (rule.expiresAt === null || rule.expiresAt > at);
+      const endOf = ({ endedAt, expiresAt }: PermissionRule) => endedAt ?? expiresAt ?? '';
       const ended = all.filter((rule) => !applies(rule)).toSorted((a, b) => endOf(b).localeCompare(endOf(a)));
-      return { rules: all.filter(applies), ended: ended.slice(0, LISTED) };
+      const withUse = read.rules.withUse;
+      return { rules: await withUse(all.filter(applies)), ended: await withUse(ended.slice(0, LISTED)) };
     },
     async add({ rule, scope: place, expiresAt }, by) {
       if (expiresAt !== undefined && expiresAt <= now())
@@ -60,7 +54,11 @@ export function createRules({ store, edges, settle }: RulesParts): Rules {
         const { projectId, stageId } = await placeOf(tx, place);
         const granted = [{ kind: 'allow', rule } as const];
         const scope = stageId === null ? 'project' : 'stage';
-        return keepRules(tx, { projectId, id: stageId }, { scope, granted, by, expiresAt: expiresAt ?? null });
+        return keepRules(
+          tx,
+          { projectId, id: stageId },
+          { scope, granted, by, expiresAt: expiresAt ?? null, mayShorten: true },
+        );
       });
       if (kept === undefined) throw new Error('a granted rule was not kept');
       await settle();

@@ -155,6 +155,7 @@ it('has Claude make a call again that was allowed just before a SIGKILL, once', 
   const parts = {
     store,
     edges: nodeEdges,
+    log: silent,
     settle: killed,
     requireResumable: () => Promise.resolve(),
     sendText: killed,
@@ -177,7 +178,7 @@ it('allows what the mode denied, exactly and for an hour, and has Claude try it 
   const stageId = await startStage(say({ text: 'Hello.' }), { permissionMode: 'dontAsk' });
   await turns(kit, stageId, 1);
   const { stage } = await client.command('get_stage', { stageId });
-  const file = join(stage.worktree?.path ?? '', 'a.txt');
+  const file = join(stage.worktree?.path ?? '', 'für den Test.txt');
   // The message about the call repeats its input, and with it what the scripted model does then.
   const write = (content: string) => ({ tools: [{ name: 'Write', input: { file_path: file, content } }] });
   await client.command('send_message', { stageId, message: say(write(say(write('It ran.')))) });

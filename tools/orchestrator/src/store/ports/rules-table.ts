@@ -29,8 +29,10 @@ export interface RulesTable {
   listFor(projectId: ProjectId, stageId: StageId, at: string): Promise<PermissionRule[]>;
   /** All rules that ever applied in this stage. */
   listEver(projectId: ProjectId, stageId: StageId): Promise<PermissionRule[]>;
-  /** All rules of one project, or of all of them, with their use. */
-  listUsed(projectId: ProjectId | undefined): Promise<UsedRule[]>;
+  /** All rules that there ever were, of one project or of all of them. */
+  listAll(projectId: ProjectId | undefined): Promise<PermissionRule[]>;
+  /** Returns these rules with their use, in their order. Its time grows with these rules, and not with all uses on record. */
+  withUse(rules: readonly PermissionRule[]): Promise<UsedRule[]>;
   /** Rules of all projects that have an end date and have not ended. */
   listEnding(): Promise<PermissionRule[]>;
   /** Inserts or replaces it. */

@@ -132,3 +132,46 @@ it('takes into the ledger what sessions had spent: turns and runs on their day, 
     { day: '2026-01-04', ...of, usd: 0.65, tokens: 321 },
   ]);
 });
+
+it('counts what rules were used for, and lists rules without reading all uses on record', async () => {
+  const { file, db } = await storeOfVersion(32);
+  const rule = (ruleId: string) => ({
+    ...{ ruleId, scope: 'project', projectId: 'shop', stageId: null, kind: 'allow', rule: `Bash(${ruleId})` },
+    ...{ by: 'Ada', createdAt: AT, expiresAt: null, endedAt: null, endedBy: null },
+  });
+  const insert = db.prepare(`insert into rules (id, project_id, document) values (?, 'shop', ?)`);
+  for (const ruleId of ['a', 'b']) insert.run(ruleId, JSON.stringify(rule(ruleId)));
+  const day = (n: string) => `'2026-01-0' || (${n} % 7 + 1) || 'T10:00:00.000Z'`;
+  db.exec(`with recursive n(k) as (select 1 union all select k + 1 from n where k < 150000)
+    insert into rule_uses (rule_id, stage_id, tool_use_id, asked, at, entry)
+    select case k % 3 when 0 then 'a' else 'b' end, 'S1', 't-' || k, 'Bash npm test ' || (k % 6), ${day('k')}, k from n`);
+  db.close();
+  const store = await openSqliteStore(file, tickingEdges(), silent);
+  onTestFinished(store.close);
+  const { rules } = store.read;
+  const all = await rules.listAll(undefined);
+  const used = await rules.withUse(all);
+  const last = (count: number) => ({ lastUses: Array.from({ length: count }, () => expect.anything()) });
+  expect(used).toMatchObject([
+    { ruleId: 'a', uses: 50_000, lastUsedAt: '2026-01-07T10:00:00.000Z', ...last(5) },
+    { ruleId: 'b', uses: 100_000, usedFor: [1, 2, 4, 5].map((n) => ({ asked: `Bash npm test ${n}`, count: 25_000 })) },
+  ]);
+  expect(used[0]?.lastUses.map(({ entry }) => entry)).toEqual([150_000, 149_997, 149_994, 149_991, 149_988]);
+  const use = {
+    ruleId: 'a',
+    stageId: stageId('S1'),
+    entry: 1,
+    asked: 'Bash npm test 0',
+    at: '2026-01-08T10:00:00.000Z',
+  };
+  for (const toolUseId of ['new', 'new', 't-3']) await store.transact((tx) => tx.rules.addUse({ ...use, toolUseId }));
+  expect(await rules.withUse(all.slice(0, 1))).toMatchObject([{ uses: 50_001, lastUsedAt: use.at }]);
+  expect(await rules.withUse([])).toEqual([]);
+  const times: number[] = [];
+  for (let nth = 0; nth < 5; nth += 1) {
+    const from = performance.now();
+    await rules.withUse(all);
+    times.push(performance.now() - from);
+  }
+  expect(Math.min(...times)).toBeLessThan(25); // about 1 ms; ten times this if it reads all uses
+});

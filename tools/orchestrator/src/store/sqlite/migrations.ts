@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { OperationalError } from '../../lib/errors.ts';
 import { webhookStatements } from './announcement-schema.ts';
 import { holdStatements } from './machine-schema.ts';
+import { denialRetryStatements, ruleUseStatements } from './rules-schema.ts';
 import type { Schema } from './schema.ts';
 import { spendingStatements } from './spending-statements.ts';
 
@@ -259,21 +260,13 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create index rule_uses_by_time on rule_uses(at, rule_id)`,
     ],
   },
-  {
-    // Where a rule was used, and calls that a person allowed after Claude Code had denied them, until Claude is told.
-    id: 29,
-    statements: [
-      `alter table rule_uses add column entry integer`,
-      `create table denial_retries (
-         stage_id text not null references stages(id) on delete cascade, request_id text not null, actor text not null,
-         primary key (stage_id, request_id))`,
-    ],
-  },
+  { id: 29, statements: denialRetryStatements },
   // Calls to the outside, and what became of each.
   { id: 30, statements: webhookStatements },
   // What people keep on hold, beside single stages.
   { id: 31, statements: holdStatements },
   { id: 32, statements: [`create table budgets (scope text primary key, document text not null)`] },
+  { id: 33, statements: ruleUseStatements },
 ];
 
 /**

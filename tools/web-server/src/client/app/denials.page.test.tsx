@@ -1,6 +1,6 @@
 import { type Decision, RequestId, StageId } from '@callboard/contract';
 import { sampleDecision, sampleProject } from '@callboard/contract/samples';
-import { screen, waitFor, within } from '@testing-library/react';
+import { fireEvent, screen, waitFor, within } from '@testing-library/react';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { board, entry, session, stage } from '../test/samples.ts';
@@ -82,6 +82,43 @@ describe('a call that Claude Code denied', () => {
     await waitFor(() => expect(sent()).toEqual([place]));
     await user.click(button);
     expect(sent()).toHaveLength(1);
+  });
+
+  it.each([
+    ['a press', '[MouseLeft>]', '[/MouseLeft]'],
+    ['the space bar', '[Space>]', '[/Space]'],
+  ])('is not allowed by %s that began before its button had stood for a moment', async (_, down, up) => {
+    const { user, sent } = open('/stages/STAGE-1');
+    const button = await screen.findByRole('button', BUTTON);
+    button.focus();
+    const isPress = down.startsWith('[Mouse');
+    const act = (keys: string) => (isPress ? user.pointer({ keys, target: button }) : user.keyboard(keys));
+    await act(down);
+    expect(button.getAttribute('aria-disabled')).toBe('true');
+    await ready(button);
+    await act(up);
+    expect(sent()).toEqual([]);
+    await act(down);
+    await act(up);
+    await waitFor(() => expect(sent()).toEqual([place]));
+  });
+
+  it('is not allowed by a key that is held down, only by one that went down on its button', async () => {
+    const { user, sent } = open('/stages/STAGE-1');
+    const button = await screen.findByRole('button', BUTTON);
+    button.focus();
+    const press = (repeat: boolean) => {
+      fireEvent.keyDown(button, { key: 'Enter', repeat });
+      fireEvent.click(button, { detail: 0 }); // as a browser clicks at each of them
+    };
+    press(false);
+    press(true);
+    await ready(button);
+    press(true);
+    press(true);
+    expect(sent()).toEqual([]);
+    await user.keyboard('{Enter}');
+    await waitFor(() => expect(sent()).toEqual([place]));
   });
 
   it('is allowed on its line of the transcript, also while Claude works on something else', async () => {

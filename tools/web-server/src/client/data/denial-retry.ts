@@ -11,7 +11,7 @@ export interface DeniedCall {
 
 const RETRY_KEY = 'denial-retry';
 
-/** Whether a denied call can be allowed after all. What it depends on changes without an event, so it is asked at each look. */
+/** Whether a denied call can be allowed after all. It depends on settings and rules, which change without an event, so it is asked at each look. */
 export const denialRetryQuery = ({ stageId, requestId }: DeniedCall) =>
   queryOptions({
     queryKey: [RETRY_KEY, stageId, requestId],

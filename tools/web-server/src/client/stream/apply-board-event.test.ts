@@ -1,9 +1,10 @@
 import type { BoardEvent, QueuedMessage } from '@callboard/contract';
-import { CLAUDE_UNCHECKED, MessageId } from '@callboard/contract';
+import { CLAUDE_UNCHECKED, MessageId, RequestId } from '@callboard/contract';
 import { QueryClient } from '@tanstack/react-query';
 import { afterEach, expect, it } from 'vitest';
+import { denialRetryQuery } from '../data/denial-retry.ts';
 import { boardQuery, queueQuery, transcriptQuery } from '../data/queries.ts';
-import { at, board, decision, entry, request, stage } from '../test/samples.ts';
+import { at, board, decision, entry, request, session, stage } from '../test/samples.ts';
 import { applyEvent, applyNotices, resync } from './apply-board-event.ts';
 
 const { id } = stage('STAGE-1');
@@ -99,4 +100,28 @@ it('reloads a transcript from scratch after lost events, since its last entries 
   });
   resync(cache);
   expect(cache.getQueryData(transcriptQuery(id).queryKey)).toBeUndefined();
+});
+
+it('asks again whether a denied call can be allowed once what forbids it changes, and not at each event', async () => {
+  const done = { ...stage('STAGE-1'), completedAt: at(0) };
+  cache.setQueryData(boardQuery.queryKey, board({ stages: [{ stage: done, session: session('STAGE-1') }] }));
+  const { queryKey } = denialRetryQuery({ stageId: id, requestId: RequestId.parse('denied:t1') });
+  let seq = 1;
+  const asksAgain = (data: Pick<BoardEvent, 'type' | 'data'>) => {
+    cache.setQueryData(queryKey, { retry: { rules: [], whyNot: 'The stage is done.' } });
+    seq += 1;
+    applyEvent(cache, event(seq, data));
+    return cache.getQueryState(queryKey)?.isInvalidated;
+  };
+  const told = (change: Record<string, unknown>) =>
+    asksAgain({ type: 'session-updated', data: session('STAGE-1', change) });
+  const alarm = { code: 'foreign-rule', detail: 'A rule.', at: at(1) };
+  const terminal = { by: 'Bo', since: at(1), command: 'claude' };
+  expect(asksAgain({ type: 'stage-updated', data: { stageId: id, stage: { ...done, title: 'Other' } } })).toBe(false);
+  expect(asksAgain({ type: 'stage-updated', data: { stageId: id, stage: stage('STAGE-1') } })).toBe(true);
+  expect(told({ state: 'idle' })).toBe(false);
+  expect(told({ state: 'idle', alarm })).toBe(true);
+  expect(told({ state: 'busy', alarm })).toBe(false);
+  expect(told({ state: 'busy' })).toBe(true);
+  expect(told({ state: 'busy', terminal })).toBe(true);
 });

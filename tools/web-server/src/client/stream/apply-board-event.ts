@@ -30,9 +30,23 @@ export function applyEvent(cache: QueryClient, event: BoardEvent): void {
   keepEnding(cache, event);
   const view = cache.getQueryData(boardQuery.queryKey);
   if (view !== undefined && event.seq > view.seq + 1) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
-  else if (view !== undefined) cache.setQueryData(boardQuery.queryKey, foldBoard(view, event));
+  else if (view !== undefined) applyToBoard(cache, view, event);
   if (view !== undefined && hasStarted(view, event)) void cache.invalidateQueries({ queryKey: ['capabilities'] });
   applyToStage(cache, event);
+}
+
+function applyToBoard(cache: QueryClient, view: BoardView, event: BoardEvent): void {
+  const folded = foldBoard(view, event);
+  cache.setQueryData(boardQuery.queryKey, folded);
+  if (event.type !== 'stage-updated' && event.type !== 'session-updated') return;
+  const { stageId } = event.data;
+  if (whatForbids(view, stageId) !== whatForbids(folded, stageId)) refreshDenialRetries(cache, stageId);
+}
+
+/** What keeps the denied calls of a stage from being allowed, and changes while they are on screen. */
+function whatForbids({ stages }: BoardView, stageId: StageId): string {
+  const stage = stages.find(({ id }) => id === stageId);
+  return JSON.stringify([stage?.completedAt, stage?.session?.alarm, stage?.session?.terminal]);
 }
 
 /** Applies the board's notices about the machine. They have no number, so the last to arrive wins. */

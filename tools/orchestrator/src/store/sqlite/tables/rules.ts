@@ -1,15 +1,11 @@
-import { PermissionRule, type ProjectId, RequestId, StageId, UsedRule } from '@callboard/contract';
+import { PermissionRule, type ProjectId, RequestId, StageId } from '@callboard/contract';
 import { sql } from 'kysely';
-import type { DenialRetryIntent, RulesTable, RuleUse } from '../../ports/rules-table.ts';
+import type { DenialRetryIntent, RulesTable } from '../../ports/rules-table.ts';
 import type { Database } from '../database.ts';
 import { documentOf, mapRow } from './map-row.ts';
+import { addUse, withUse } from './rule-uses.ts';
 
 const toRule = documentOf(PermissionRule);
-
-/** How many of the calls that a rule let through most often are listed. */
-const USED_FOR = 5;
-/** How many of its newest uses are listed. */
-const LAST_USES = 5;
 
 const appliesAt =
   (at: string) =>
@@ -35,7 +31,11 @@ export function rulesTable(db: Database): RulesTable {
     },
     listFor: async (projectId, stageId, at) => (await ever(projectId, stageId)).filter(appliesAt(at)),
     listEver: ever,
-    listUsed: (projectId) => listUsed(db, projectId),
+    async listAll(projectId): Promise<PermissionRule[]> {
+      const rows = projectId === undefined ? select() : select().where('project_id', '=', projectId);
+      return (await rows.execute()).map(toRule);
+    },
+    withUse: (rules) => withUse(db, rules),
     async listEnding(): Promise<PermissionRule[]> {
       const open = sql<boolean>`json_extract(document, '$.expiresAt') is not null and json_extract(document, '$.endedAt') is null`;
       return (await select().where(open).execute()).map(toRule);
@@ -49,13 +49,7 @@ export function rulesTable(db: Database): RulesTable {
         .onConflict((conflict) => conflict.column('id').doUpdateSet({ document }))
         .execute();
     },
-    async addUse({ ruleId, stageId, toolUseId, entry, asked, at }: RuleUse): Promise<void> {
-      await db
-        .insertInto('rule_uses')
-        .values({ rule_id: ruleId, stage_id: stageId, tool_use_id: toolUseId, entry, asked, at })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
-    },
+    addUse: (use) => addUse(db, use),
     async dismissals(projectId, rules): Promise<ReadonlyMap<string, number>> {
       const found = db.selectFrom('rule_dismissals').select(['rule', 'times']).where('project_id', '=', projectId);
       const rows = await found.where('rule', 'in', [...rules]).execute();
@@ -87,45 +81,4 @@ export function rulesTable(db: Database): RulesTable {
       return removed === undefined ? null : { stageId, requestId, actor: removed.actor };
     },
   };
-}
-
-async function listUsed(db: Database, projectId: ProjectId | undefined): Promise<UsedRule[]> {
-  const rules = db.selectFrom('rules').select('document').orderBy('id');
-  const rows = await (projectId === undefined ? rules : rules.where('project_id', '=', projectId)).execute();
-  const uses = await db
-    .selectFrom('rule_uses')
-    .select(['rule_id', 'asked'])
-    .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.max('at').as('last')])
-    .groupBy(['rule_id', 'asked'])
-    .orderBy('count', 'desc')
-    .orderBy('asked')
-    .execute();
-  const byRule = Map.groupBy(uses, (use) => use.rule_id);
-  const lastUses = await newestUses(db);
-  return rows.map(toRule).map((rule) => {
-    const of = byRule.get(rule.ruleId) ?? [];
-    return UsedRule.parse({
-      ...rule,
-      uses: rule.kind === 'allow' ? of.reduce((sum, { count }) => sum + count, 0) : null,
-      lastUsedAt:
-        of
-          .map(({ last }) => last)
-          .toSorted()
-          .at(-1) ?? null,
-      usedFor: of.slice(0, USED_FOR).map(({ asked, count }) => ({ asked, count })),
-      lastUses: lastUses.get(rule.ruleId) ?? [],
-    });
-  });
-}
-
-/** The newest uses of each rule, the last one first. */
-async function newestUses(db: Database): Promise<ReadonlyMap<string, UsedRule['lastUses']>> {
-  const place = sql<number>`row_number() over (partition by rule_id order by ordinal desc)`;
-  const numbered = db.selectFrom('rule_uses').selectAll().select(place.as('place')).as('uses');
-  const rows = await db.selectFrom(numbered).selectAll().where('place', '<=', LAST_USES).orderBy('place').execute();
-  const uses = rows.map(({ rule_id, stage_id, entry, asked, at }) => {
-    return { ruleId: rule_id, use: { stageId: StageId.parse(stage_id), entry, asked, at } };
-  });
-  const byRule = Map.groupBy(uses, ({ ruleId }) => ruleId);
-  return new Map([...byRule].map(([ruleId, of]) => [ruleId, of.map(({ use }) => use)]));
 }

@@ -18,6 +18,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'conversation-cleared': 'Conversation cleared',
   'conversation-lost': 'Conversation lost',
   'denial-acknowledged': null,
+  'denial-not-retried': null,
   'limit-reset': null,
   released: null,
   forked: null,
