@@ -137,7 +137,7 @@ export const WebhookCall = z.object({
   requestId: RequestId.nullable(),
   /** It tells that nobody is needed any more. */
   isFollowUp: z.boolean(),
-  /** `queued`: due at `dueAt`. `dropped`: it will not be sent; without an `error`, because nobody was needed any more. */
+  /** `queued`: due at `dueAt`. `dropped`: it will not be sent, or not again; `error`: why, or why the last attempt failed. */
   state: z.enum(['queued', 'sent', 'dropped']),
   attempts: z.int(),
   dueAt: z.iso.datetime(),

@@ -32,6 +32,8 @@ export interface KeptServer {
 export interface KeptServerParts {
   /** The server's name in messages. */
   readonly name: string;
+  /** What happens while it cannot start again, as a whole sentence. */
+  readonly meanwhile: string;
   /** Absolute path of the program. */
   readonly entry: string;
   /** The port to ask for; 0 for any. Once the server has a port, it keeps it. */
@@ -123,9 +125,10 @@ function createRuns(parts: KeptServerParts, readiness: Readiness, backOff: BackO
 
   function afterEnd(cause: string): string | null {
     readiness.down();
+    problem = null; // unless this start failed for that reason again
     if (failure === null) return cause;
     if (failure.fatal && readiness.wasEverUp())
-      problem = `the ${name} cannot start again: ${failure.message.replace(/\.$/, '')}. It is tried every few seconds; sessions go on meanwhile.`;
+      problem = `the ${name} cannot start again: ${failure.message.replace(/\.$/, '')}. ${parts.meanwhile}`;
     if (failure.fatal && !readiness.wasEverUp() && performance.now() - startedAt >= parts.patienceMs) {
       readiness.giveUp(new ServerStartError(name, failure.code, failure.message));
       return null;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -135,6 +135,22 @@ it('says why a server that was up cannot start again, keeps trying, and gives no
   expect(supervisor.problems()).toEqual([]);
   expect(await supervisor.createLink(never)).toContain('/login?code=');
   expect(lines.filter((line) => line === words)).toHaveLength(1);
+});
+
+it('tells the cause that kept a server from starting only until its next start ends otherwise', async () => {
+  const timing = { backOff: { firstMs: 5, capMs: 5, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
+  const told = join(await temporaryFolder(), 'told');
+  const servers = { orchestrator: fixture('failing-server.ts'), webServer: obedient };
+  const { supervisor, lines } = supervise({ timing, servers, env: { ...process.env, FAILS_AS: told } });
+  const { port } = await supervisor.start(never);
+  const { orchestrator } = await reportsOf(port);
+  await writeFile(told, 'refuse');
+  process.kill(orchestrator.pid, 'SIGKILL');
+  const words = 'the orchestrator cannot start again: it is out of order. It is tried every few seconds.';
+  await eventually(() => expect(supervisor.problems()).toEqual([words]));
+  await writeFile(told, 'crash'); // that is mended, something else is not
+  await eventually(() => expect(supervisor.problems()).toEqual([]));
+  await eventually(() => expect(lines.at(-1)).toContain('the orchestrator has ended (exit code 3)'));
 });
 
 it('stops both, with SIGKILL if they ignore SIGTERM', async () => {

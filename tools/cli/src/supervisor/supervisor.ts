@@ -62,6 +62,8 @@ export const defaultTiming: KeptServerTiming = {
   repeatMs: 60_000,
 };
 
+const ORCHESTRATOR = { name: 'orchestrator', meanwhile: 'It is tried every few seconds.' };
+const WEB_SERVER = { name: 'web server', meanwhile: 'It is tried every few seconds; sessions go on meanwhile.' };
 const TAKEOVER_PATIENCE_MS = 30_000;
 
 /** Creates a supervisor. Nothing runs before `start`. */
@@ -78,7 +80,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   const keepOrchestrator = () =>
     keepServer({
       ...common,
-      name: 'orchestrator',
+      ...ORCHESTRATOR,
       entry: servers.orchestrator,
       port: options.orchestratorPort,
       configOn: (port) => orchestratorConfig(options, secret, port),
@@ -90,7 +92,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     const later = orchestratorPort.then((port): ToServer => {
       return { type: 'orchestrator-at', url: `ws://${authority(loopbackHost(options.host), port)}` };
     });
-    return keepServer({ ...common, name: 'web server', entry: servers.webServer, port: options.port, configOn, later });
+    return keepServer({ ...common, ...WEB_SERVER, entry: servers.webServer, port: options.port, configOn, later });
   };
 
   const keep = (server: KeptServer) => {

@@ -1,70 +1,16 @@
 import { RequestId, Stage } from '@callboard/contract';
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { setClocks } from '../../test/support/set-clocks.ts';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { announcementTest, failed, never, SENT } from '../../test/support/announcement-test.ts';
 import { allow } from '../../test/support/test-answers.ts';
-import { asked, busyTestSession, type TestSession, turnEnded } from '../../test/support/test-session.ts';
-import { openTestStore, silent } from '../../test/support/test-store.ts';
-import { startAnnouncer } from './announcer.ts';
-import type { Channel, Message, Outcome } from './channel.ts';
-import { startDeliverer } from './deliverer.ts';
+import { asked, type TestSession, turnEnded } from '../../test/support/test-session.ts';
+import { settleCompleted } from './announcer.ts';
+import type { Outcome } from './channel.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-const SENT: Outcome = { kind: 'sent' };
-const failed = (afterMs?: number): Outcome => ({ kind: 'failed', error: 'no route', ...(afterMs && { afterMs }) });
-/** Ends only when it is stopped, after the test. */
-const never = (_: Message, signal: AbortSignal) =>
-  new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(failed())));
-
-/** A store with a busy session, and a channel whose outcomes the test decides. */
-async function setUp(tellsSettled = true) {
-  const clocks = setClocks();
-  const test = await openTestStore(clocks.edges);
-  const session = await busyTestSession({}, test);
-  const { store } = test;
-  const told: string[] = [];
-  let next: (message: Message, signal: AbortSignal) => Outcome | Promise<Outcome> = () => SENT;
-  const channel: Channel = {
-    name: 'test',
-    tellsSettled: async () => tellsSettled,
-    targets: async (tx) => [{ target: 'Ada', dueAt: tx.now }],
-    async send(message, signal) {
-      told.push(`${message.phase} ${message.announcement.signal} to ${message.target}`);
-      return next(message, signal);
-    },
-  };
-  const channels = [channel];
-  const announcer = () => startAnnouncer({ store, log: silent, channels, onQueued: () => undefined, lagMs: 0 });
-  /** Compares and stores, as a start does. */
-  const announce = async () => {
-    const started = announcer();
-    await started.drain();
-    await started.stop();
-  };
-  const deliverer = () => {
-    const started = startDeliverer({ store, edges: clocks.edges, log: silent, channels });
-    onTestFinished(started.stop);
-    return started;
-  };
-  const deliver = async () => {
-    const started = deliverer();
-    await started.drain();
-    await started.stop();
-  };
-  const rows = async () => {
-    const { stageId } = session;
-    const key = `request ${stageId} r1`;
-    return (await store.read.deliveries.listOf(key)).map((row) => `${row.phase} ${row.state}`);
-  };
-  const outcome = (result: typeof next) => {
-    next = result;
-  };
-  return { ...clocks, ...{ store, session, channels, told, announcer, announce, deliverer, deliver, rows, outcome } };
-}
-
 it('tells of a request once, and then that it was answered', async () => {
-  const { session, announce, deliver, told, rows, store } = await setUp();
+  const { session, announce, deliver, told, rows, store } = await announcementTest();
   await session.tell(asked('r1'));
   await announce();
   await announce();
@@ -81,7 +27,7 @@ it('tells of a request once, and then that it was answered', async () => {
 });
 
 it('notices changes as they happen, and what happened while it was stopped', async () => {
-  const { session, announcer, announce, store } = await setUp();
+  const { session, announcer, announce, store } = await announcementTest();
   const signals = async () => (await store.read.announcements.listOpen()).map(({ signal }) => signal);
   const running = announcer();
   await running.drain();
@@ -99,7 +45,7 @@ it('notices changes as they happen, and what happened while it was stopped', asy
 });
 
 it('tells of each of three signals, and nothing about a message that was overtaken', async () => {
-  const { session, announce, deliver, told } = await setUp();
+  const { session, announce, deliver, told } = await announcementTest();
   await session.tell(asked('r1'));
   await announce();
   await allow(session); // before anything was sent
@@ -118,7 +64,7 @@ const merge = ({ store, stageId }: TestSession) =>
   });
 
 it('tells once of a stage that Callboard merges', async () => {
-  const { session, announce, deliver, told, store } = await setUp();
+  const { session, announce, deliver, told, store } = await announcementTest();
   await session.tell(turnEnded('succeeded'));
   await announce();
   await deliver();
@@ -130,7 +76,7 @@ it('tells once of a stage that Callboard merges', async () => {
 });
 
 it('tells nobody of a stage that was merged more than a day ago, before this was told', async () => {
-  const { session, announce, deliver, told, pass } = await setUp();
+  const { session, announce, deliver, told, pass } = await announcementTest();
   await session.tell(turnEnded('succeeded'));
   await merge(session);
   await pass(25 * 3_600_000);
@@ -139,8 +85,55 @@ it('tells nobody of a stage that was merged more than a day ago, before this was
   expect(told).toEqual([]);
 });
 
+/** Deletes the stage. */
+const remove = ({ store, stageId }: TestSession) =>
+  store.transact(async (tx) => {
+    await tx.stages.remove(stageId);
+    await tx.emit({ type: 'stage-removed', data: { stageId } });
+  });
+
+it('tells nobody that a stage is deleted that Callboard merged days ago', async () => {
+  const { session, announce, deliver, told, pass, store, edges } = await announcementTest();
+  await session.tell(turnEnded('succeeded'));
+  await announce();
+  await merge(session);
+  const day = 24 * 3_600_000;
+  const settle = () => store.transact((tx) => settleCompleted(tx, new Date(edges.now().getTime() - day).toISOString()));
+  await pass(2 * day);
+  await settle(); // its message is not sent yet
+  expect(await store.read.announcements.listOpen()).toHaveLength(1);
+  await deliver();
+  await settle();
+  expect(await store.read.announcements.listOpen()).toEqual([]);
+  await store.transact((tx) => tx.announcements.forgetSettledBefore('2100-01-01T00:00:00.000Z'));
+  await announce(); // it is not told anew
+  await remove(session);
+  await announce();
+  await deliver();
+  expect(told).toEqual(['announced finished to Ada']);
+});
+
+it('keeps of a message that was overtaken how often it was tried, and why that failed', async () => {
+  const { session, announce, deliver, outcome, pass, store } = await announcementTest();
+  const row = async (id: string) => (await store.read.deliveries.listOf(`request ${session.stageId} ${id}`))[0];
+  await session.tell(asked('r1'));
+  await announce();
+  outcome(() => failed());
+  await deliver();
+  await allow(session);
+  await announce();
+  expect(await row('r1')).toMatchObject({ state: 'dropped', attempts: 1, error: 'no route' });
+  await session.tell(asked('r2'));
+  await announce();
+  await deliver();
+  await pass(5_000);
+  outcome(() => ({ kind: 'dropped', error: 'Switched off.' })); // without sending it
+  await deliver();
+  expect(await row('r2')).toMatchObject({ state: 'dropped', attempts: 1, error: 'Switched off.' });
+});
+
 it('does not tell that it is settled where that is not wanted', async () => {
-  const { session, announce, deliver, told } = await setUp(false);
+  const { session, announce, deliver, told } = await announcementTest(false);
   await session.tell(asked('r1'));
   await announce();
   await deliver();
@@ -151,7 +144,7 @@ it('does not tell that it is settled where that is not wanted', async () => {
 });
 
 it('sends again what was being sent when Callboard was killed', async () => {
-  const { session, announce, deliverer, deliver, told, rows, outcome } = await setUp();
+  const { session, announce, deliverer, deliver, told, rows, outcome } = await announcementTest();
   await session.tell(asked('r1'));
   await announce();
   outcome(never);
@@ -164,7 +157,7 @@ it('sends again what was being sent when Callboard was killed', async () => {
 });
 
 it('takes back what may have been sent when Callboard was killed, once it is answered', async () => {
-  const { session, announce, deliverer, deliver, told, rows, outcome } = await setUp();
+  const { session, announce, deliverer, deliver, told, rows, outcome } = await announcementTest();
   await session.tell(asked('r1'));
   await announce();
   outcome(never);
@@ -179,7 +172,7 @@ it('takes back what may have been sent when Callboard was killed, once it is ans
 });
 
 it('takes back what was answered while it was being sent', async () => {
-  const { session, announce, deliverer, told, rows, outcome } = await setUp();
+  const { session, announce, deliverer, told, rows, outcome } = await announcementTest();
   await session.tell(asked('r1'));
   await announce();
   const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -195,7 +188,7 @@ it('takes back what was answered while it was being sent', async () => {
 });
 
 it('tries again with growing waits, also after a restart, and gives up after a day', async () => {
-  const { session, announce, deliver, told, pass, outcome, store } = await setUp();
+  const { session, announce, deliver, told, pass, outcome, store } = await announcementTest();
   await session.tell(asked('r1'));
   await announce();
   outcome(() => failed());
@@ -223,7 +216,7 @@ it('tries again with growing waits, also after a restart, and gives up after a d
 });
 
 it('waits without a failure while it is not the time', async () => {
-  const { session, announce, deliverer, told, pass, outcome, edges, store } = await setUp();
+  const { session, announce, deliverer, told, pass, outcome, edges, store } = await announcementTest();
   await session.tell(asked('r1'));
   await announce();
   const until = new Date(edges.now().getTime() + 30_000);
@@ -238,7 +231,7 @@ it('waits without a failure while it is not the time', async () => {
 });
 
 it('forgets what is settled with its messages, and nothing else', async () => {
-  const { session, announce, store } = await setUp();
+  const { session, announce, store } = await announcementTest();
   await session.tell(asked('r1'), asked('r2'));
   await announce();
   await allow(session, 'r1');
@@ -251,17 +244,33 @@ it('forgets what is settled with its messages, and nothing else', async () => {
 });
 
 it('settles what a deleted stage had', async () => {
-  const { session, announcer, store, deliver, told } = await setUp();
+  const { session, announcer, deliver, told } = await announcementTest();
   const running = announcer();
   await session.tell(asked('r1'));
   await running.drain();
   await deliver();
-  await store.transact(async (tx) => {
-    await tx.stages.remove(session.stageId);
-    await tx.emit({ type: 'stage-removed', data: { stageId: session.stageId } });
-  });
+  await remove(session);
   await running.drain();
   await deliver();
   expect(told).toEqual(['announced waiting to Ada', 'settled waiting to Ada']);
   await running.stop();
+});
+
+it('reaches the other targets while one that does not answer has any number of overdue messages', async () => {
+  const { session, announce, deliverer, told, outcome, store } = await announcementTest();
+  await session.tell(asked('r1'));
+  await announce();
+  const [request] = await store.read.announcements.listOpen();
+  if (request === undefined) throw new Error('nothing was announced');
+  await store.transact(async (tx) => {
+    for (let n = 0; n < 1_200; n++) {
+      const key = `request ${session.stageId} old-${n}`;
+      await tx.announcements.insert({ ...request, key });
+      const row = { announcementKey: key, channel: 'test', phase: 'announced' } as const;
+      await tx.deliveries.insert({ ...row, target: 'Nobody', dueAt: '2026-01-01T00:00:00.000Z' });
+    }
+  });
+  outcome((message, signal) => (message.target === 'Nobody' ? never(message, signal) : SENT));
+  deliverer();
+  await vi.waitFor(() => expect(told.toSorted()).toEqual(['announced waiting to Ada', 'announced waiting to Nobody']));
 });

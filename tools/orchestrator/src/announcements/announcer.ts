@@ -109,11 +109,13 @@ const RETRY_MS = 5_000;
 /** A stage that has been finished for longer is no news: it was told of by an earlier release, or by nobody. */
 const OLD_NEWS_MS = 24 * 3_600_000;
 
+/** In either direction: a time of day that was set back makes nothing news again. */
 const isOldNews = ({ signal, since, madeAt }: AnnouncementRecord): boolean =>
-  signal === 'finished' && Date.parse(madeAt) - Date.parse(since) > OLD_NEWS_MS;
+  signal === 'finished' && Math.abs(Date.parse(madeAt) - Date.parse(since)) > OLD_NEWS_MS;
 
 async function announce(tx: Tx, channels: readonly Channel[], announcement: AnnouncementRecord): Promise<void> {
-  if (!(await tx.announcements.insert(announcement)) || isOldNews(announcement)) return;
+  // It may have been told, settled and forgotten long ago: it is not even stored.
+  if (isOldNews(announcement) || !(await tx.announcements.insert(announcement))) return;
   for (const channel of channels) {
     for (const { target, dueAt } of await channel.targets(tx, announcement)) {
       const row = { announcementKey: announcement.key, channel: channel.name, target, phase: 'announced' } as const;
@@ -124,13 +126,30 @@ async function announce(tx: Tx, channels: readonly Channel[], announcement: Anno
 
 /** Drops what was not told yet, and tells that it is settled to those who were, or may have been, told. */
 async function settle(tx: Tx, channels: readonly Channel[], key: string): Promise<void> {
+  // Settled since it was read, and silently: see `settleCompleted`.
+  if ((await tx.announcements.find(key))?.settledAt !== null) return;
   await tx.announcements.settle(key, tx.now);
   for (const delivery of await tx.deliveries.listOf(key)) {
-    if (delivery.state === 'queued') await tx.deliveries.update(delivery.id, { state: 'dropped', error: null });
+    if (delivery.state === 'queued') await tx.deliveries.update(delivery.id, { state: 'dropped' });
     const wasTold = delivery.state === 'sent' || (delivery.state === 'queued' && delivery.attempts > 0);
     const channel = channels.find(({ name }) => name === delivery.channel);
     if (wasTold && (await channel?.tellsSettled(tx, delivery.target)))
       await tx.deliveries.insert({ ...delivery, phase: 'settled', dueAt: tx.now });
+  }
+}
+
+/**
+ * Settles, without telling anybody, what was announced before an instant of stages that are completed. Callboard merges a stage without a
+ * person: that stays true until somebody deletes the stage, and months later it is no news that it does not any more.
+ */
+export async function settleCompleted(tx: Tx, madeBefore: string): Promise<void> {
+  for (const { key, signal, stageId, madeAt } of await tx.announcements.listOpen()) {
+    if (signal !== 'finished' || madeAt >= madeBefore) continue;
+    const stage = await tx.stages.find(stageId);
+    if (stage === null || stage.completedAt === null) continue;
+    // Who is told later also hears later that it is settled.
+    const isTold = (await tx.deliveries.listOf(key)).every(({ state }) => state !== 'queued');
+    if (isTold) await tx.announcements.settle(key, tx.now);
   }
 }
 

@@ -38,7 +38,7 @@ export function createAttempts(
               log.error({ err: error, channel: row.channel }, 'a channel failed');
               return { kind: 'failed', error: error instanceof Error ? error.message : String(error) };
             });
-    if (signal.aborted && outcome.kind === 'failed') return;
+    if (signal.aborted && outcome.kind === 'failed' && outcome.isFinal !== true) return;
     await settleAttempt(store, { row, outcome, channel, wasOpen: begun.announcement.settledAt === null });
   }
 
@@ -87,19 +87,22 @@ function settleAttempt(store: Store, { row, outcome, channel, wasOpen }: Attempt
         // It was settled while this was being sent: who was told hears that as well.
         if (isSettled && wasOpen && (await channel?.tellsSettled(tx, row.target)))
           await tx.deliveries.insert({ ...row, phase: 'settled', dueAt: tx.now });
-      } else if (outcome.kind === 'dropped' || isSettled) {
-        await tx.deliveries.update(row.id, {
-          state: 'dropped',
-          error: outcome.kind === 'postponed' ? null : outcome.error,
-        });
+      } else if (outcome.kind === 'dropped') {
+        await tx.deliveries.update(row.id, { ...untried(row), state: 'dropped', error: outcome.error });
       } else if (outcome.kind === 'postponed') {
         const dueMs = Math.max(outcome.until.getTime(), Date.parse(tx.now) + SHORTEST_WAIT_MS);
-        await tx.deliveries.update(row.id, { attempts: row.attempts, dueAt: new Date(dueMs).toISOString() });
+        const next = isSettled ? { state: 'dropped' as const } : { dueAt: new Date(dueMs).toISOString() };
+        await tx.deliveries.update(row.id, { ...untried(row), ...next });
+      } else if (outcome.isFinal === true || isSettled) {
+        await tx.deliveries.update(row.id, { state: 'dropped', error: outcome.error });
       } else await tx.deliveries.update(row.id, nextAttempt(row, outcome, announcement, Date.parse(tx.now)));
     },
     { sync: 'later' },
   );
 }
+
+/** Nothing was sent, so that attempt does not count. */
+const untried = ({ attempts, triedAt }: DeliveryRecord) => ({ attempts, triedAt });
 
 /** When a failed message is sent again; it is dropped once it is outdated. */
 function nextAttempt(

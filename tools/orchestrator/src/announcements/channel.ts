@@ -11,13 +11,13 @@ export interface Message {
 }
 
 /**
- * What became of an attempt. `postponed`: it is not the time yet; that is no failure. `dropped`: it will never be sent. `failed`: it is tried
- * again, after `afterMs` at the earliest. `receipt`: kept for the message that it is settled.
+ * What became of an attempt. `postponed`: it is not the time yet; that is no failure. `dropped`: nothing was sent, nor will be. `failed`: it is
+ * tried again, after `afterMs` at the earliest, unless it `isFinal`. `receipt`: kept for the message that it is settled.
  */
 export type Outcome =
   | { kind: 'sent'; receipt?: string }
   | { kind: 'postponed'; until: Date }
-  | { kind: 'failed'; error: string; afterMs?: number }
+  | { kind: 'failed'; error: string; afterMs?: number; isFinal?: boolean }
   | { kind: 'dropped'; error: string };
 
 /**

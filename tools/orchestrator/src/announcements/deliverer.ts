@@ -25,7 +25,6 @@ interface DelivererParts {
 
 /** A target that does not answer takes one of these. */
 const AT_ONCE = 16;
-const PAGE = 1_000;
 /** A timer stands still while the machine sleeps. */
 const LONGEST_SLEEP_MS = 60_000;
 
@@ -50,14 +49,14 @@ export function startDeliverer({ store, edges, log, channels }: DelivererParts):
   const underway = new Map<string, Promise<void>>();
 
   async function sendDue(): Promise<void> {
-    const queued = await store.read.deliveries.listQueued(PAGE);
+    const next = await store.read.deliveries.listNext();
     const now = edges.now();
-    for (const row of queued) {
+    for (const row of next) {
+      const lane = `${row.channel} ${row.target}`;
+      if (underway.has(lane)) continue;
       if (stopping.signal.aborted || underway.size >= AT_ONCE) return;
       if (row.dueAt > now.toISOString())
         return later(Math.min(Date.parse(row.dueAt) - now.getTime(), LONGEST_SLEEP_MS));
-      const lane = `${row.channel} ${row.target}`;
-      if (underway.has(lane)) continue;
       underway.set(lane, deliverIn(lane, row));
     }
   }

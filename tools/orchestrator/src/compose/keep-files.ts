@@ -1,3 +1,4 @@
+import { settleCompleted } from '../announcements/announcer.ts';
 import { createDraftFiles } from '../messages/draft-files.ts';
 import { startPruning } from '../store/pruning.ts';
 import { createWorktreeCleaning } from '../trash/clean-worktrees.ts';
@@ -24,7 +25,7 @@ export async function keepFiles(
     cleanUp: cleanUp.beforeRemoval,
   });
   await cleaning.settle();
-  const forget = { forgetDraftFiles: draftFiles.forgetOlder, forgetTrash: trash.forgetOlder };
+  const forget = { forgetDraftFiles: draftFiles.forgetOlder, forgetTrash: trash.forgetOlder, settleCompleted };
   const pruning = startPruning({ store, edges, log, ...forget });
   life.onStop('pruning', pruning.stop);
   life.onStop('worktree sizes', sizes.stop);

@@ -61,6 +61,11 @@ export function post({ url, headers, body }: Post, rules: PostRules, signal: Abo
     }, fail);
   });
   sending.on('error', fail);
+  // Without a listener, Node ends the connection and tells nobody.
+  sending.on('upgrade', (_, socket) => {
+    socket.destroy();
+    fail(new Error('it changed the protocol'));
+  });
   sending.end(body ?? undefined);
   return promise;
 }

@@ -105,8 +105,7 @@ function outcomeOf(called: Called, place: string): Outcome {
   if (called.kind === 'taken')
     return { kind: 'sent', ...(called.receipt !== null && { receipt: `${place}${called.receipt}` }) };
   const { error, afterMs, isFinal = false } = called;
-  if (isFinal) return { kind: 'dropped', error };
-  return { kind: 'failed', error, ...(afterMs !== undefined && { afterMs }) };
+  return { kind: 'failed', error, isFinal, ...(afterMs !== undefined && { afterMs }) };
 }
 
 /** Stores on the webhook what became of a call to the target that it then had. What it was changed to meanwhile has not been called. */

@@ -80,7 +80,7 @@ export function createPushChannel({ store, edges, attendance, sender }: PushChan
         case 'taken':
           return { kind: 'sent' };
         case 'gone':
-          return { kind: 'dropped', error: 'The browser has unsubscribed.' };
+          return { kind: 'failed', error: 'The browser has unsubscribed.', isFinal: true };
         case 'refused':
           return { ...result, kind: 'failed' };
         default:

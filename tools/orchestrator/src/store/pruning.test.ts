@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { Stage } from '@callboard/contract';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { newBrowser } from '../../test/support/new-browser.ts';
 import { setClocks } from '../../test/support/set-clocks.ts';
 import { NO_REPOSITORY, openTestStore, silent } from '../../test/support/test-store.ts';
+import { settleCompleted } from '../announcements/announcer.ts';
 import { createLogins } from '../auth/logins.ts';
 import { createDraftFiles } from '../messages/draft-files.ts';
 import { createTrash } from '../trash/trash.ts';
@@ -31,7 +33,7 @@ async function setUp() {
       dataBase64: Buffer.from(name).toString('base64'),
     });
   const start = () => {
-    const forget = { forgetDraftFiles: files.forgetOlder, forgetTrash: trash.forgetOlder };
+    const forget = { forgetDraftFiles: files.forgetOlder, forgetTrash: trash.forgetOlder, settleCompleted };
     const pruning = startPruning({ store, edges, log: silent, ...forget });
     onTestFinished(pruning.stop);
     return pruning;
@@ -43,7 +45,7 @@ async function setUp() {
     const [listed] = drafts.map(({ value }) => (Array.isArray(value) ? value.map(({ name }) => name) : value));
     return { events: (await store.read.events.since(0, 100)).length, files: listed ?? [] };
   };
-  return { ...clocks, store, logins, addFile, start, kept };
+  return { ...clocks, store, stageId, logins, addFile, start, kept };
 }
 
 it.each([YEAR, -YEAR])(
@@ -81,4 +83,24 @@ it('prunes by the time that really passed', async () => {
   expect(await kept()).toEqual({ events: 1, files: ['old.txt', 'new.txt'] });
   for (let day = 0; day < 16; day++) await pass(DAY);
   expect((await kept()).files).toEqual(['new.txt']);
+});
+
+it('settles what was told of a completed stage after a day, and never what a person has yet to look at', async () => {
+  const { edges, pass, store, stageId, start } = await setUp();
+  const since = edges.now().toISOString();
+  const finished = { signal: 'finished', stageId, requestId: null, since, madeAt: since, settledAt: null } as const;
+  await store.transact((tx) => tx.announcements.insert({ ...finished, key: 'finished 1' }));
+  const open = async () => {
+    for (let n = 0; n < 5; n++) await store.transact(async () => undefined);
+    return (await store.read.announcements.listOpen()).map(({ key }) => key);
+  };
+  start();
+  await pass(25 * HOUR);
+  expect(await open()).toEqual(['finished 1']);
+  await store.transact(async (tx) => {
+    await tx.stages.update(Stage.parse({ ...(await tx.stages.find(stageId)), completedAt: tx.now }));
+    await tx.announcements.insert({ ...finished, key: 'finished 2', madeAt: tx.now });
+  });
+  await pass(2 * HOUR);
+  expect(await open()).toEqual(['finished 2']);
 });

@@ -1,6 +1,6 @@
 import type { Edges } from '../lib/edges.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Store } from './store.ts';
+import type { Store, Tx } from './store.ts';
 
 const KEEP_EVENTS = 200_000;
 /** About 2 KB for each of them. */
@@ -11,6 +11,8 @@ const KEEP_DRAFT_FILES_MS = 30 * 24 * 3_600_000;
 const KEEP_TRASH_MS = 30 * 24 * 3_600_000;
 /** What was told and is settled. */
 const KEEP_ANNOUNCEMENTS_MS = 7 * 24 * 3_600_000;
+/** What Callboard merged, and told, this long ago is no news. */
+const NEWS_MS = 24 * 3_600_000;
 const EVERY_MS = 3_600_000;
 /** How often the clock advances: a crash loses no more than this. */
 const CLOCK_MS = 10 * 60_000;
@@ -23,13 +25,16 @@ interface PruningParts {
   forgetDraftFiles: (instant: string) => Promise<void>;
   /** Deletes trash entries from before this instant. */
   forgetTrash: (instant: string) => Promise<void>;
+  /** Settles what was announced of completed stages before this instant, and tells nobody. */
+  settleCompleted: (tx: Tx, instant: string) => Promise<void>;
 }
 
 /**
  * Keeps the store from growing without bound. Transcripts, decisions and everything else people see stay. Age is counted
  * while Callboard runs, so setting the time of day forward makes nothing old.
  */
-export function startPruning({ store, edges, log, forgetDraftFiles, forgetTrash }: PruningParts): { stop: () => void } {
+export function startPruning(parts: PruningParts): { stop: () => void } {
+  const { store, edges, log, forgetDraftFiles, forgetTrash, settleCompleted } = parts;
   let counted = edges.uptimeMs();
   let pruned = Number.NEGATIVE_INFINITY;
 
@@ -50,6 +55,7 @@ export function startPruning({ store, edges, log, forgetDraftFiles, forgetTrash 
     await store.transact(
       async (tx) => {
         await tx.events.prune({ keep: KEEP_EVENTS, keepBytes: KEEP_BYTES, olderThan });
+        await settleCompleted(tx, before(NEWS_MS));
         await tx.announcements.forgetSettledBefore(before(KEEP_ANNOUNCEMENTS_MS));
       },
       { sync: 'later' },

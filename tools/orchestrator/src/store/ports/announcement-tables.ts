@@ -24,8 +24,8 @@ export interface DeliveriesTable {
   /** Does nothing if that target has one of that phase. */
   insert(delivery: Pick<DeliveryRecord, 'announcementKey' | 'channel' | 'target' | 'phase' | 'dueAt'>): Promise<void>;
   listOf(announcementKey: string): Promise<DeliveryRecord[]>;
-  /** The queued ones by when they are due. */
-  listQueued(limit: number): Promise<DeliveryRecord[]>;
+  /** The queued one of each target that is due first, by when they are due. */
+  listNext(): Promise<DeliveryRecord[]>;
   /** The newest of one target, newest first. */
   listTo(channel: string, target: string, limit: number): Promise<DeliveryRecord[]>;
   find(id: number): Promise<DeliveryRecord | null>;

@@ -154,8 +154,10 @@ it('tests one, says why it failed, lists its calls and makes one again', async (
   await user.click(own.getByRole('button', { name: 'Send a test' }));
   await own.findByText('The test was taken.');
   let call = sampleCall;
+  const overtaken = { ...sampleCall, callId: '8', stageTitle: 'Unsent', attempts: 0, triedAt: null, error: null };
+  const unsure = { ...sampleCall, callId: '9', stageTitle: 'Unsure', attempts: 1, error: null };
   server.answer({
-    get_webhook_calls: () => ({ calls: [call] }),
+    get_webhook_calls: () => ({ calls: [call, overtaken, unsure] }),
     repeat_webhook_call: () => {
       call = { ...sampleCall, state: 'sent', attempts: 3, error: null };
       return { call };
@@ -163,7 +165,9 @@ it('tests one, says why it failed, lists its calls and makes one again', async (
   });
   await user.click(own.getByRole('button', { name: 'Show calls' }));
   const calls = within(await own.findByRole('list', { name: 'Newest calls' }));
-  expect(calls.getByText(/^Not sent/).textContent).toContain('status 410');
+  expect(calls.getByText(/^Tried 2 times/).textContent).toContain('status 410');
+  expect(calls.getByText('Not sent: nobody was needed any more')).toBeTruthy();
+  expect(calls.getByText(/^Tried once; may have arrived/)).toBeTruthy();
   await user.click(calls.getByRole('button', { name: 'Send again: Waiting for you, Login form' }));
   await expect.poll(() => calls.queryByText(/^Sent/)).not.toBeNull();
   const repeated = server.received.find(({ command }) => command === 'repeat_webhook_call');

@@ -44,9 +44,26 @@ it('tells of the subscription that the browser has made itself', async () => {
 it('says that notifications have ended where it cannot subscribe, or Callboard refuses', async () => {
   const ended = { path: '/notifications', request: null, actions: 'none', isSettled: false };
   const subscribe = vi.fn(() => Promise.reject(new Error('The push service is away.')));
-  expect(await renewSubscription(null, { subscribe })).toMatchObject(ended);
+  const body = 'The browser has ended them. Open Callboard to turn them on again.';
+  expect(await renewSubscription(null, { subscribe })).toMatchObject({ ...ended, body });
   server.answer({ add_push_device: () => problem('not_logged_in', 'This login has ended.') });
   const made = subscriptionTo('https://push.example.com/send/4');
-  expect(await renewSubscription(asPlatform(made), { subscribe })).toMatchObject(ended);
+  const refused = { ...ended, body: expect.stringContaining('Callboard refused: This login has ended. Open') };
+  expect(await renewSubscription(asPlatform(made), { subscribe })).toMatchObject(refused);
   expect(made.unsubscribe).toHaveBeenCalledOnce(); // so the page shows that they are off
+  server.answer({ add_push_device: () => problem('too_many_requests', 'Wait a minute.') });
+  const away = { ...ended, body: expect.stringContaining('Callboard did not answer.') };
+  expect(await renewSubscription(asPlatform(made), { subscribe })).toMatchObject(away);
+});
+
+it('subscribes nobody who has notifications off, whoever was logged in here before', async () => {
+  server.answer({ get_push_devices: () => ({ publicKey: 'BPublic', devices: [], current: null }) });
+  const off = { actions: 'none', body: expect.stringContaining('They are off for the login of this browser.') };
+  const subscribe = vi.fn(async () => asPlatform(subscriptionTo('https://push.example.com/send/5')));
+  expect(await renewSubscription(null, { subscribe })).toMatchObject(off);
+  expect(subscribe).not.toHaveBeenCalled();
+  const made = subscriptionTo('https://push.example.com/send/6');
+  expect(await renewSubscription(asPlatform(made), { subscribe })).toMatchObject(off);
+  expect(made.unsubscribe).toHaveBeenCalledOnce();
+  expect(told()).toEqual([]);
 });

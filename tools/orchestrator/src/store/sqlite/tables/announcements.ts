@@ -1,4 +1,5 @@
 import type { StageId } from '@callboard/contract';
+import { sql } from 'kysely';
 import { AnnouncementRecord, DeliveryPhase, type DeliveryRecord } from '../../announcement-records.ts';
 import type { AnnouncementsTable, DeliveriesTable } from '../../ports/announcement-tables.ts';
 import type { AnnouncementSchema } from '../announcement-schema.ts';
@@ -57,9 +58,15 @@ export function deliveriesTable(db: Database): DeliveriesTable {
     async listOf(announcementKey: string): Promise<DeliveryRecord[]> {
       return (await all().where('announcement_key', '=', announcementKey).orderBy('id').execute()).map(toDelivery);
     },
-    async listQueued(limit: number): Promise<DeliveryRecord[]> {
-      const queued = all().where('state', '=', 'queued').orderBy('due_at').orderBy('id').limit(limit);
-      return (await queued.execute()).map(toDelivery);
+    async listNext(): Promise<DeliveryRecord[]> {
+      const place = sql<number>`row_number() over (partition by channel, target order by due_at, id)`;
+      const placed = db
+        .selectFrom('deliveries')
+        .select(['id', place.as('place')])
+        .where('state', '=', 'queued')
+        .as('placed');
+      const first = db.selectFrom(placed).select('placed.id').where('placed.place', '=', 1);
+      return (await all().where('id', 'in', first).orderBy('due_at').orderBy('id').execute()).map(toDelivery);
     },
     async listTo(channel: string, target: string, limit: number): Promise<DeliveryRecord[]> {
       const found = all().where('channel', '=', channel).where('target', '=', target).orderBy('id', 'desc');

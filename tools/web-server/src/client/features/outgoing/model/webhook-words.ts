@@ -33,10 +33,13 @@ export const hasFollowUp = (form: WebhookForm): boolean => FORMS_WITH_FOLLOW_UP.
 /** What became of a call, without what went wrong: that is in its `error`. Null if it was sent: its time says that. */
 export function fateWords({ state, attempts, dueAt, error }: WebhookCall, now: Date): string | null {
   if (state === 'sent') return null;
-  if (state === 'dropped') return error === null ? 'Not sent: answered before' : 'Not sent';
+  if (state === 'dropped' && attempts === 0)
+    return error === null ? 'Not sent: nobody was needed any more' : 'Not sent';
+  // A receiver whose answer did not come, or was not stored, may have taken it.
+  if (state === 'dropped') return `Tried ${timesWords(attempts)}${error === null ? '; may have arrived' : ''}`;
   if (Date.parse(dueAt) <= now.getTime()) return 'Sending';
   if (attempts === 0) return `Due at ${comingTime(dueAt, now)}, unless it is answered`;
-  return `Failed ${attempts === 1 ? 'once' : `${attempts} times`}, again at ${comingTime(dueAt, now)}`;
+  return `Failed ${timesWords(attempts)}, again at ${comingTime(dueAt, now)}`;
 }
 
 /** Failures after which it may have been done all the same. */
@@ -53,3 +56,5 @@ export const failureLead = (error: unknown): string =>
   error instanceof TransportError && UNCERTAIN.includes(error.code)
     ? 'It may have been saved. Saving it again does no harm.'
     : 'Nothing was changed.';
+
+const timesWords = (attempts: number): string => (attempts === 1 ? 'once' : `${attempts} times`);

@@ -1,0 +1,63 @@
+import { onTestFinished } from 'vitest';
+import { startAnnouncer } from '../../src/announcements/announcer.ts';
+import type { Channel, Message, Outcome } from '../../src/announcements/channel.ts';
+import { startDeliverer } from '../../src/announcements/deliverer.ts';
+import { setClocks } from './set-clocks.ts';
+import { busyTestSession } from './test-session.ts';
+import { openTestStore, silent } from './test-store.ts';
+
+export const SENT: Outcome = { kind: 'sent' };
+export const failed = (afterMs?: number): Outcome => ({
+  kind: 'failed',
+  error: 'no route',
+  ...(afterMs && { afterMs }),
+});
+/** Ends only when it is stopped, after the test. */
+export const never = (_: Message, signal: AbortSignal) =>
+  new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(failed())));
+
+/** A store with a busy session, and a channel whose outcomes the test decides. */
+export async function announcementTest(tellsSettled = true) {
+  const clocks = setClocks();
+  const test = await openTestStore(clocks.edges);
+  const session = await busyTestSession({}, test);
+  const { store } = test;
+  const told: string[] = [];
+  let next: (message: Message, signal: AbortSignal) => Outcome | Promise<Outcome> = () => SENT;
+  const channel: Channel = {
+    name: 'test',
+    tellsSettled: async () => tellsSettled,
+    targets: async (tx) => [{ target: 'Ada', dueAt: tx.now }],
+    async send(message, signal) {
+      told.push(`${message.phase} ${message.announcement.signal} to ${message.target}`);
+      return next(message, signal);
+    },
+  };
+  const channels = [channel];
+  const announcer = () => startAnnouncer({ store, log: silent, channels, onQueued: () => undefined, lagMs: 0 });
+  /** Compares and stores, as a start does. */
+  const announce = async () => {
+    const started = announcer();
+    await started.drain();
+    await started.stop();
+  };
+  const deliverer = () => {
+    const started = startDeliverer({ store, edges: clocks.edges, log: silent, channels });
+    onTestFinished(started.stop);
+    return started;
+  };
+  const deliver = async () => {
+    const started = deliverer();
+    await started.drain();
+    await started.stop();
+  };
+  const rows = async () => {
+    const { stageId } = session;
+    const key = `request ${stageId} r1`;
+    return (await store.read.deliveries.listOf(key)).map((row) => `${row.phase} ${row.state}`);
+  };
+  const outcome = (result: typeof next) => {
+    next = result;
+  };
+  return { ...clocks, ...{ store, session, channels, told, announcer, announce, deliverer, deliver, rows, outcome } };
+}
