@@ -1,4 +1,4 @@
-import type { BrowserContext, CDPSession, Worker } from 'playwright-core';
+import type { BrowserContext, CDPSession, Page, Worker } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { openOwnDesk } from '../support/desk.ts';
@@ -69,12 +69,27 @@ const renew = (worker: Worker) =>
     return sent;
   });
 
+/** Turns notifications on for the login of a page: a browser under test has no push service to subscribe at. */
+const turnOn = async (page: Page, proof: string) => {
+  const status = await page.evaluate(async (token) => {
+    const keys = { p256dh: 'B'.repeat(87), auth: 'a'.repeat(22) };
+    const body = JSON.stringify({ endpoint: 'https://push.example.com/send/1', expirationTime: null, keys });
+    const headers = { 'content-type': 'application/json', 'x-callboard-page': token };
+    return (await fetch('/api/push/subscriptions', { method: 'POST', headers, body })).status;
+  }, proof);
+  expect(status).toBeLessThan(300);
+};
+
 it('shows what is pushed, denies from the notification, says that it was answered, and that Callboard is away; loads pages and logs in', async () => {
   const desk = await openOwnDesk(undefined, { hasNotifications: true, hasWorker: true });
   const { page, context, origin, api, errors } = desk;
   await context.grantPermissions(['notifications'], { origin });
   const session = await context.newCDPSession(page);
   const { id, worker } = await registered(session, context);
+  let proof = '';
+  page.on('request', (request) => {
+    proof = request.headers()['x-callboard-page'] ?? proof;
+  });
   const push = (data: object) =>
     session.send('ServiceWorker.deliverPushMessage', { origin, registrationId: id, data: JSON.stringify(data) });
 
@@ -112,8 +127,14 @@ it('shows what is pushed, denies from the notification, says that it was answere
   await expect.poll(() => shown(worker)).toEqual([{ ...late, silent: true }]);
   await push({ ...message, title: 'Checkout: answered', body: '', request: null, actions: 'none', isSettled: true });
   await expect.poll(() => shown(worker)).toEqual([{ title: 'Checkout: answered', body: '', silent: true }]);
+  // Notifications are off for this login: a renewal does not turn them on.
+  expect((await renew(worker)).at(-1)).toMatch(/^GET \/api\/push\S* 200$/);
+  const ended = 'Callboard: no more notifications here';
+  const titles = async () => (await shown(worker)).map(({ title }) => title).toSorted();
+  expect(await titles()).toEqual([ended, 'Checkout: answered']);
+  await turnOn(page, proof);
   expect((await renew(worker)).at(-1)).toMatch(/^POST \/api\/push\S* 20\d$/);
-  expect(await shown(worker)).toHaveLength(1); // nothing to tell
+  expect(await titles()).toEqual([ended, 'Checkout: answered']); // nothing more to tell
   expect(errors).toEqual([]);
 
   await desk.command('down');
