@@ -7,9 +7,12 @@ import { WAIT_MS } from './test-support/until.ts';
 // A wait fails within 15 s (test-support/until.ts); the limits of whole tests are a backstop for a machine that does ten
 // things at once.
 const patience = { testTimeout: 180_000, hookTimeout: 120_000, expect: { poll: { timeout: WAIT_MS } } };
+/** One PostgreSQL for the run, started when the first test needs it. */
+const sharedPostgres = fileURLToPath(new URL('test-support/shared-postgres.ts', import.meta.url));
+const withPostgres = { globalSetup: [sharedPostgres] };
 const inBrowser = {
   include: ['*.e2e.test.ts'],
-  globalSetup: [fileURLToPath(new URL('e2e/support/shared-places.ts', import.meta.url))],
+  globalSetup: [fileURLToPath(new URL('e2e/support/shared-places.ts', import.meta.url)), sharedPostgres],
   ...patience,
   testTimeout: 300_000,
 };
@@ -57,13 +60,13 @@ export default defineConfig({
     projects: [
       ...['runtime', 'contract', 'web-server', 'cli', 'scripted-model'].map((name) => ({
         test: {
-          ...{ name, root: `tools/${name}`, isolate: false, ...patience },
+          ...{ name, root: `tools/${name}`, isolate: false, ...patience, ...withPostgres },
           exclude: [...configDefaults.exclude, '**/*.{page,drawn}.test.tsx'],
         },
       })),
       {
         test: {
-          ...{ name: 'orchestrator', root: 'tools/orchestrator', isolate: false, ...patience },
+          ...{ name: 'orchestrator', root: 'tools/orchestrator', isolate: false, ...patience, ...withPostgres },
           exclude: [...configDefaults.exclude, 'test/integration/**'],
         },
       },
@@ -78,12 +81,19 @@ export default defineConfig({
           setupFiles: [inPages('clean-window')],
         },
       })),
-      { test: { name: 'docs', root: 'scripts', isolate: false } },
+      { test: { name: 'docs', root: 'scripts', isolate: false, ...patience, ...withPostgres } },
       { test: { name: 'durability', root: '.', isolate: false, ...inBrowser, include: DURABILITY } },
       // Other tests on the real CLI or in Chromium may be tried a second time, and `npm test` names those that were (decision 077).
       {
         test: {
-          ...{ name: 'integration', root: 'tools/orchestrator', isolate: false, ...patience, retry: 1 },
+          ...{
+            name: 'integration',
+            root: 'tools/orchestrator',
+            isolate: false,
+            ...patience,
+            ...withPostgres,
+            retry: 1,
+          },
           include: ['test/integration/**/*.test.ts'],
           exclude: DURABILITY.map((file) => `**/${basename(file)}`),
         },

@@ -11,6 +11,7 @@ const PACKAGES: readonly (readonly [name: string, program: string])[] = [
   ['caddy', 'caddy'],
   ['zsh', 'zsh'],
   ['fish', 'fish'],
+  ['postgresql', 'postgres'],
 ];
 
 /**

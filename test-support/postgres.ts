@@ -1,0 +1,200 @@
+/** PostgreSQL for tests: Debian's programs, in a temporary folder, under an account that is not root. */
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { findProgram, isInstalled } from '../scripts/debian.ts';
+import { freePort } from './free-port.ts';
+import type { AtEnd } from './temporary-folder.ts';
+import { until } from './until.ts';
+
+/** Where the main process of a test run starts the server that the run shares: a socket (shared-postgres.ts). */
+export const SHARED_VARIABLE = 'CALLBOARD_TEST_POSTGRES';
+/** PostgreSQL's words for its ways to stop: `fast` ends the connections, `immediate` is like a crash. */
+const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
+
+/** How to reach a server as its owner. */
+export const ServerAddress = z.object({ socketFolder: z.string(), port: z.int(), password: z.string() });
+export type ServerAddress = z.infer<typeof ServerAddress>;
+
+/** A server that a test stops and starts. */
+export interface PostgresServer {
+  readonly address: ServerAddress;
+  /** Resolves when the server takes connections again, on the same port. */
+  start: () => Promise<void>;
+  /** Resolves when its processes are gone. */
+  stop: (how: keyof typeof STOP_SIGNALS) => Promise<void>;
+}
+
+/** Why no server can be started here, for the name of a skipped test; empty if one can. */
+export const postgresLack: string = ['initdb', 'postgres', 'psql', 'setpriv'].every(isInstalled)
+  ? ''
+  : 'needs postgresql';
+
+/**
+ * Creates a database on the server that the whole run shares, and drops it at the end.
+ * @param template the name of a database to copy, which nobody is connected to
+ * @returns its URL, with a password, on the loopback address
+ */
+export async function createDatabase(atEnd: AtEnd = onTestFinished, template = 'template0'): Promise<string> {
+  return createDatabaseOn(await sharedServer(), atEnd, template);
+}
+
+/** Like `createDatabase`, on a server of the test's own. */
+export async function createDatabaseOn(
+  address: ServerAddress,
+  atEnd: AtEnd = onTestFinished,
+  template = 'template0',
+): Promise<string> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await runSql(address, `create database ${name} template ${template}`);
+  // It may be stopped at the end; its folder is removed with it.
+  atEnd(async () => {
+    await runSql(address, `drop database if exists ${name} with (force)`).catch(() => undefined);
+  });
+  return `postgres://callboard:${address.password}@127.0.0.1:${address.port}/${name}`;
+}
+
+/** Runs SQL as the owner of the server. Resolves with the rows as `psql` prints them without decoration. */
+export async function runSql(
+  { socketFolder, port, password }: ServerAddress,
+  sql: string,
+  database = 'postgres',
+): Promise<string> {
+  const args = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--set', 'ON_ERROR_STOP=1', '--command', sql];
+  const where = ['--host', socketFolder, '--port', `${port}`, '--username', 'callboard', '--dbname', database];
+  const env = { PATH: process.env.PATH, PGPASSWORD: password, LC_ALL: 'C.UTF-8' };
+  const { stdout } = await promisify(execFile)(programPath('psql'), [...where, ...args], { env });
+  return stdout.trim();
+}
+
+/**
+ * Starts a server of its own: for tests that stop it. It ends with this process, however that ends.
+ * @param settings lines for postgresql.conf, after the ones for quick tests (no fsync)
+ */
+export async function startPostgres(
+  atEnd: AtEnd = onTestFinished,
+  settings: readonly string[] = [],
+): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'callboard-postgres-'));
+  atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  const address = { socketFolder: folder, port: await freePort(), password: randomBytes(12).toString('hex') };
+  await initialise(folder, address, settings);
+  let postgres: ChildProcess | null = null;
+  const stop = async (how: keyof typeof STOP_SIGNALS) => {
+    if (postgres === null) return;
+    await end(postgres, STOP_SIGNALS[how]);
+    postgres = null;
+  };
+  const start = async () => {
+    postgres = await run(folder);
+  };
+  atEnd(() => stop('immediate'));
+  await start();
+  return { address, start, stop };
+}
+
+/** Locale-aware order and a password: as a person's server has them, unlike the defaults of a quick test. */
+async function initialise(folder: string, { port, password }: ServerAddress, settings: readonly string[]) {
+  const data = join(folder, 'data');
+  const passwordFile = join(folder, 'password');
+  await mkdir(data, { mode: 0o700 });
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  const owner = account();
+  if (owner !== null) for (const path of [folder, data, passwordFile]) await chown(path, owner.uid, owner.gid);
+  const [command, ...args] = asAccount('initdb', [
+    ...['--pgdata', data, '--username', 'callboard', '--pwfile', passwordFile, '--auth', 'scram-sha-256', '--no-sync'],
+    ...['--encoding', 'UTF8', '--locale', 'C.UTF-8', '--locale-provider', 'icu', '--icu-locale', 'en'],
+  ]);
+  await promisify(execFile)(command, args, { cwd: folder });
+  const lines = [
+    `port = ${port}`,
+    "listen_addresses = '127.0.0.1'",
+    `unix_socket_directories = '${folder}'`,
+    'fsync = off',
+    'full_page_writes = off',
+    'max_connections = 200',
+    'shared_buffers = 32MB',
+    ...settings,
+  ];
+  await writeFile(join(data, 'postgresql.conf'), `${lines.join('\n')}\n`);
+}
+
+async function run(folder: string): Promise<ChildProcess> {
+  const data = join(folder, 'data');
+  const log = openSync(join(folder, 'log'), 'a');
+  const [command, ...args] = asAccount('postgres', ['-D', data]);
+  // A group of its own: Ctrl-C ends it only with this process.
+  const postgres = spawn(command, args, { cwd: folder, stdio: ['ignore', log, log], detached: true });
+  closeSync(log);
+  const isReady = async () => {
+    if (postgres.exitCode !== null || postgres.signalCode !== null)
+      throw new Error(`PostgreSQL ended: ${await readFile(join(folder, 'log'), 'utf8')}`);
+    const pidFile = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '');
+    return pidFile.startsWith(`${postgres.pid}\n`) && pidFile.trimEnd().endsWith('ready');
+  };
+  try {
+    await until('PostgreSQL takes connections', isReady);
+  } catch (error) {
+    await end(postgres, 'SIGQUIT');
+    throw error;
+  }
+  return postgres;
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+}
+
+/** A command line that runs one of PostgreSQL's programs under its account, and ends it with this process. */
+function asAccount(program: string, args: readonly string[]): [command: string, ...args: string[]] {
+  const owner = account();
+  const change = owner === null ? [] : ['--reuid', `${owner.uid}`, '--regid', `${owner.gid}`, '--clear-groups'];
+  return ['setpriv', ...change, '--pdeathsig', 'QUIT', programPath(program), ...args];
+}
+
+/** PostgreSQL refuses to run as root. Null if this process is somebody else. */
+function account(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const [uid, gid] = ['-u', '-g'].map((option) => Number(execFileSync('id', [option, name], { stdio: 'pipe' })));
+      if (uid !== undefined && gid !== undefined) return { uid, gid };
+    } catch {
+      // no such account
+    }
+  }
+  throw new Error('There is no account that PostgreSQL could run under');
+}
+
+/** The program's path must exist: callers skip their tests otherwise. */
+function programPath(program: string): string {
+  const path = findProgram(program);
+  if (path === undefined) throw new Error(`${program} is not installed (Debian's package postgresql)`);
+  return path;
+}
+
+let shared: Promise<ServerAddress> | undefined;
+
+/** Resolves with the server of this run; the first caller waits until it is started. */
+function sharedServer(): Promise<ServerAddress> {
+  shared ??= askForServer();
+  return shared;
+}
+
+async function askForServer(): Promise<ServerAddress> {
+  const path = process.env[SHARED_VARIABLE];
+  if (path === undefined) throw new Error(`the project of this test has no global set-up (${SHARED_VARIABLE})`);
+  return ServerAddress.parse(JSON.parse(await text(connect(path))));
+}
