@@ -17,6 +17,8 @@ export async function explainStartFailure(error: unknown, options: StartOptions)
       return new CliError(await explainPortInUse(error.reason, options));
     case 'data_dir_in_use':
     case 'data_dir_unwritable':
+    case 'store_elsewhere':
+    case 'shared_store_unsupported':
     case 'storage_failed':
     case 'database_newer':
     case 'database_damaged':

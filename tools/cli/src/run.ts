@@ -1,7 +1,9 @@
+import { isDatabaseUrl } from '@callboard/runtime/database-url';
 import manifest from '../package.json' with { type: 'json' };
 import { readFlags } from './command-line/flags.ts';
 import { commands, defaultCommand } from './commands/all.ts';
 import type { Command } from './commands/command.ts';
+import { deskCommands } from './commands/desk-commands.ts';
 import { renderHelp } from './commands/help.ts';
 import type { Edges } from './edges.ts';
 import { CliError, UsageError } from './errors.ts';
@@ -33,11 +35,26 @@ async function dispatch(args: readonly string[], edges: Edges): Promise<number> 
     return 0;
   }
   const [first, ...rest] = args;
+  if (args.some(holdsDatabaseUrl) && !takesText(first)) throw urlInArguments();
   const isNamed = first !== undefined && !first.startsWith('-');
   const command = isNamed ? requireCommand(first) : defaultCommand;
   const given = readFlags(command.name, isNamed ? rest : args, command.flags, edges.env);
   return command.run({ given, edges });
 }
+
+/** `postgres://...`, alone or as the value of an option. */
+const holdsDatabaseUrl = (arg: string) => isDatabaseUrl(arg.replace(/^--?[^=]*=/, ''));
+
+/** Whether a command is given what a person says to Claude, which may be anything. */
+const takesText = (name: string | undefined) => deskCommands.some((command) => command.name === name);
+
+/** Does not repeat it: it may hold a password. */
+const urlInArguments = () =>
+  new UsageError(
+    'the command line holds the URL of a database, and everybody on this machine can read command lines. ' +
+      'Put the URL into CALLBOARD_DATABASE_URL, into the file database-url of the data directory (chmod 600), or pipe it in ' +
+      '(--database-url-stdin). If it has a password, change that: it may be in the history of your shell.',
+  );
 
 function requireCommand(name: string): Command {
   const command = commands.find((candidate) => candidate.name === name);

@@ -26,6 +26,7 @@ it('has a default for everything', () => {
     agentUser: null,
     tokenSha256: null,
     isTokenExposed: false,
+    sharedStore: { url: null, isPiped: false, isTrusted: false, machineName: null, machineUrl: null },
   });
 });
 
@@ -79,6 +80,7 @@ it('reads variables', () => {
     agentUser: 'bot',
     tokenSha256: 'ab'.repeat(32),
     isTokenExposed: false,
+    sharedStore: { url: null, isPiped: false, isTrusted: false, machineName: null, machineUrl: null },
   });
 });
 
@@ -155,13 +157,26 @@ it.each([
   [['--data-dir', '~bob/x'], {}, '--data-dir: "~bob/x" names the home of another user'],
   [[], { CALLBOARD_TOKEN_SHA256: 'secret?' }, 'CALLBOARD_TOKEN_SHA256: is not a SHA-256'],
   [[], { CALLBOARD_TOKEN: 'x', CALLBOARD_TOKEN_SHA256: 'ab'.repeat(32) }, 'CALLBOARD_TOKEN_SHA256 is set too'],
-  [
-    [],
-    { CALLBOARD_DATABASE_URL: 'postgres://u:pw@h/d' },
-    'CALLBOARD_DATABASE_URL: a shared store is not supported yet',
-  ],
+  [[], { CALLBOARD_DATABASE_URL: 'mysql://u:hush@h/d' }, 'CALLBOARD_DATABASE_URL: does not begin with postgres://'],
+  [[], { CALLBOARD_MACHINE_NAME: 'a\nb' }, 'CALLBOARD_MACHINE_NAME: is not a name'],
+  [[], { CALLBOARD_MACHINE_NAME: 'x'.repeat(65) }, 'CALLBOARD_MACHINE_NAME: is not a name'],
+  [[], { CALLBOARD_MACHINE_URL: 'https://m.example' }, 'CALLBOARD_MACHINE_URL: "https://m.example" is not an address'],
+  [[], { CALLBOARD_MACHINE_URL: 'ws://m.example:3101' }, 'CALLBOARD_MACHINE_URL: "ws://m.example:3101" is not an'],
 ])('names flag and reason for %j %j', (args, env, message) => {
   expect(() => parse(args, env)).toThrow(message);
+});
+
+it('reads the URL of a shared store and what this machine is called, from variables alone', () => {
+  const env = {
+    CALLBOARD_DATABASE_URL: 'postgres://ann:hush@db.example/board',
+    CALLBOARD_MACHINE_NAME: 'Büro 2',
+    CALLBOARD_MACHINE_URL: 'wss://m.example:3101',
+  };
+  expect(parse(['--database-url-stdin', '--trust-shared-store'], env).sharedStore).toEqual({
+    ...{ url: env.CALLBOARD_DATABASE_URL, isPiped: true, isTrusted: true },
+    ...{ machineName: 'Büro 2', machineUrl: 'wss://m.example:3101' },
+  });
+  expect(() => parse(['--database-url', 'x'])).toThrow('has no option --database-url.');
 });
 
 it('names every invalid value at once', () => {

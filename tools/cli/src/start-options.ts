@@ -4,6 +4,12 @@ import { z } from 'zod';
 import { dataDir, dataDirFlag } from './command-line/data-dir.ts';
 import { type Flag, type Given, parseGiven } from './command-line/flags.ts';
 import { reachFits, reachFlags, reachOf, reachSchemas } from './command-line/reach.ts';
+import {
+  type SharedStoreOptions,
+  sharedStoreFlags,
+  sharedStoreOf,
+  sharedStoreSchemas,
+} from './command-line/shared-store.ts';
 import { count, countOrNone, folder, type PathBase, port, program, sha256, userName } from './command-line/values.ts';
 
 const value = (name: string, placeholder: string, variable: string | null, help: string): Flag => ({
@@ -77,12 +83,7 @@ export const startFlags: readonly Flag[] = [
     variable: 'CALLBOARD_TOKEN',
     help: 'An API token; other programs can read it, so start prints a warning.',
   },
-  {
-    kind: 'variable',
-    name: 'database-url',
-    variable: 'CALLBOARD_DATABASE_URL',
-    help: 'A shared store. Not supported yet: refused at start.',
-  },
+  ...sharedStoreFlags,
 ];
 
 export interface StartOptions {
@@ -107,6 +108,7 @@ export interface StartOptions {
   readonly tokenSha256: string | null;
   /** Whether the environment holds the token itself. */
   readonly isTokenExposed: boolean;
+  readonly sharedStore: SharedStoreOptions;
 }
 
 const schema = (base: PathBase) =>
@@ -126,12 +128,7 @@ const schema = (base: PathBase) =>
       'agent-user': userName.nullable().default(null),
       'token-sha256': sha256.nullable().default(null),
       token: z.string().nullable().default(null),
-      // Ignoring it would give people another store than they asked for. It may hold a password, so the message does not repeat it.
-      'database-url': z
-        .never({
-          error: 'a shared store is not supported yet: Callboard keeps its store in the data directory. Unset it',
-        })
-        .optional(),
+      ...sharedStoreSchemas,
     })
     .refine((given) => given.port === 0 || given.port !== given['orchestrator-port'], {
       path: ['orchestrator-port'],
@@ -162,6 +159,7 @@ export function parseStartOptions(given: Given, base: PathBase): StartOptions {
     agentUser: options['agent-user'],
     tokenSha256: options.token === null ? options['token-sha256'] : hash(options.token),
     isTokenExposed: options.token !== null,
+    sharedStore: sharedStoreOf(options),
   };
 }
 

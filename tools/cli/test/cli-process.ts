@@ -19,9 +19,16 @@ export interface Program {
   readonly ended: Promise<number | string>;
 }
 
-/** Starts a program; the test fails if it leaves the program running. */
-export function runProgram(command: string, args: string[], env: NodeJS.ProcessEnv = process.env): Program {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+/** Starts a program; the test fails if it leaves the program running. @param input what is piped in; nothing if left out */
+export function runProgram(
+  command: string,
+  args: string[],
+  env: NodeJS.ProcessEnv = process.env,
+  input?: string,
+): Program {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env });
+  child.stdin.on('error', () => undefined); // it may end without reading
+  child.stdin.end(input);
   let out = '';
   let err = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

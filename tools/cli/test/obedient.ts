@@ -4,6 +4,7 @@ import { eventually } from '../../../test-support/until.ts';
 const Report = z.object({
   pid: z.int(),
   commandLine: z.array(z.string()),
+  /** A secret of its environment: there must be none. */
   token: z.string().nullable(),
   /** The port it listens on. */
   port: z.int(),

@@ -98,7 +98,7 @@ export interface Orchestrator {
 
 /**
  * Builds every part in the order of their dependencies, re-attaches to the processes of earlier runs, and only then listens.
- * @throws OperationalError `data_dir_in_use`, `data_dir_unwritable`, `storage_failed`, `database_newer`, `database_damaged`, `port_in_use`, `agent_user_unsupported`; Rejection for
+ * @throws OperationalError `data_dir_in_use`, `data_dir_unwritable`, `store_elsewhere`, `storage_failed`, `database_newer`, `database_damaged`, `port_in_use`, `agent_user_unsupported`; Rejection for
  *   a repository that cannot be registered
  */
 export async function startOrchestrator(config: OrchestratorConfig, options: ComposeOptions): Promise<Orchestrator> {

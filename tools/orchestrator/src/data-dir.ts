@@ -4,6 +4,8 @@ import { join } from 'node:path';
 /** The paths in a data directory. */
 export const dataDirLayout = (dataDir: string) => ({
   database: join(dataDir, 'store.sqlite'),
+  /** Exists while the store is a PostgreSQL database. */
+  storeLocation: join(dataDir, 'store.json'),
   /** Derived from the store: it may be deleted at rest. */
   searchIndex: join(dataDir, 'search.sqlite'),
   sessions: join(dataDir, 'sessions'),

@@ -39,6 +39,9 @@ export function embedOrchestrator(options: EmbedOptions): Promise<Orchestrator> 
     attentionAfterMinutes: 10,
     tokenSha256: null,
     publicUrl: null,
+    databaseUrl: null,
+    machineName: null,
+    machineUrl: null,
   });
   return startOrchestrator(config, { log, env });
 }

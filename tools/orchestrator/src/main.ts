@@ -12,6 +12,8 @@ import { AppError } from './lib/errors.ts';
 const FATAL = new Set([
   'data_dir_in_use',
   'data_dir_unwritable',
+  'store_elsewhere',
+  'shared_store_unsupported',
   'storage_failed',
   'database_newer',
   'database_damaged',

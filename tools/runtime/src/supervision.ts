@@ -43,6 +43,12 @@ export const OrchestratorConfig = z.object({
     .nullable(),
   /** The origin that people open, for links to the board; null if that is the address it listens on. */
   publicUrl: z.url().nullable(),
+  /** The URL of the shared store, with its password; null for a store of this machine's own. */
+  databaseUrl: z.string().nullable(),
+  /** What this machine is called beside others; null for its host name. */
+  machineName: z.string().nullable(),
+  /** Where the orchestrators of other machines reach this one (`wss:`); null if they do not. */
+  machineUrl: z.url().nullable(),
 });
 export type OrchestratorConfig = z.infer<typeof OrchestratorConfig>;
 

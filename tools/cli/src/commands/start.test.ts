@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -9,13 +9,13 @@ import { fixture, runProgram, untilGone } from '../../test/cli-process.ts';
 import { reportsOf } from '../../test/obedient.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 
-function callboard(args: string[], env: NodeJS.ProcessEnv = {}) {
+function callboard(args: string[], env: NodeJS.ProcessEnv = {}, input?: string) {
   const own = { ...process.env, INIT_CWD: '', ...env };
-  return runProgram(process.execPath, [fixture('callboard.ts'), ...args], own);
+  return runProgram(process.execPath, [fixture('callboard.ts'), ...args], own, input);
 }
 
-const startOn = (dataDir: string, env: NodeJS.ProcessEnv = {}, args: string[] = []) =>
-  callboard(['start', '--data-dir', dataDir, '--port', '0', '--orchestrator-port', '0', ...args], env);
+const startOn = (dataDir: string, env: NodeJS.ProcessEnv = {}, args: string[] = [], input?: string) =>
+  callboard(['start', '--data-dir', dataDir, '--port', '0', '--orchestrator-port', '0', ...args], env, input);
 
 /** Resolves with the port of the board when the program prints that it is ready. */
 const boardPort = (program: ReturnType<typeof callboard>) =>
@@ -189,6 +189,84 @@ it('warns about a token that others can read, and passes on only its hash', asyn
   expect([web.token, orchestrator.token]).toEqual([null, null]);
   program.child.kill('SIGTERM');
   await program.ended;
+});
+
+const DATABASE = 'postgres://ann:hush@db.example/board';
+const stop = async (program: ReturnType<typeof callboard>) => {
+  program.child.kill('SIGTERM');
+  expect(await program.ended).toBe(0);
+  expect(program.stdout() + program.stderr()).not.toContain('hush');
+};
+
+it('passes the URL of a shared store to the orchestrator alone, by its pipe', async () => {
+  const names = { CALLBOARD_MACHINE_NAME: 'desk', CALLBOARD_MACHINE_URL: 'wss://desk.example' };
+  const env = { CALLBOARD_DATABASE_URL: DATABASE, ...names };
+  const program = startOn(await temporaryFolder(), env, ['--trust-shared-store']);
+  const { web, orchestrator } = await reportsOf(await boardPort(program));
+  expect(orchestrator.config).toMatchObject({
+    ...{ databaseUrl: DATABASE, machineName: 'desk', machineUrl: 'wss://desk.example' },
+  });
+  expect(JSON.stringify(web)).not.toContain('hush');
+  expect([web.token, orchestrator.token]).toEqual([null, null]);
+  await stop(program);
+});
+
+it('reads that URL from a file that only its owner can read, and from standard input before it', async () => {
+  const dataDir = await temporaryFolder();
+  const file = join(dataDir, 'database-url');
+  await writeFile(file, `${DATABASE}\n`, { mode: 0o640 });
+  const refused = startOn(dataDir, {}, ['--trust-shared-store']);
+  expect(await refused.ended).toBe(2);
+  expect(refused.stderr()).toBe(
+    `callboard: ${file}: other accounts may read it (its mode is 640), and with it they can do everything. ` +
+      `Run: chmod 600 ${file}. Change the password if somebody may have read it.\n`,
+  );
+
+  await chmod(file, 0o600);
+  const program = startOn(dataDir, {}, ['--trust-shared-store']);
+  const { orchestrator } = await reportsOf(await boardPort(program));
+  expect(orchestrator.config).toMatchObject({ databaseUrl: DATABASE, machineName: null, machineUrl: null });
+  await stop(program);
+
+  const options = ['--trust-shared-store', '--database-url-stdin'];
+  const piped = startOn(dataDir, {}, options, 'postgresql://other.example/board\n');
+  const next = await reportsOf(await boardPort(piped));
+  expect(next.orchestrator.config).toMatchObject({ databaseUrl: 'postgresql://other.example/board' });
+  await stop(piped);
+});
+
+it.each([
+  ['is empty', ' \n'],
+  ['does not begin with postgres://', 'ann:hush'],
+  ['names no database', 'postgres://ann:hush@db.example'],
+])('says what is wrong with a URL of a shared store, without repeating it: %s', async (words, text) => {
+  const dataDir = await temporaryFolder();
+  const file = join(dataDir, 'database-url');
+  await writeFile(file, text, { mode: 0o600 });
+  const program = startOn(dataDir);
+  expect(await program.ended).toBe(2);
+  expect(program.stderr()).toContain(`callboard: ${file}: ${words}`);
+  expect(program.stderr()).not.toContain('hush');
+});
+
+it('refuses what belongs to a shared store when there is none', async () => {
+  const program = startOn(await temporaryFolder(), { CALLBOARD_MACHINE_NAME: 'desk' });
+  expect(await program.ended).toBe(2);
+  expect(program.stderr()).toMatch(
+    /^callboard: CALLBOARD_MACHINE_NAME: is for a shared store, .* Set CALLBOARD_DATABASE_URL/,
+  );
+});
+
+it.each([
+  [['start', DATABASE]],
+  [[DATABASE]],
+  [['start', `--database-url=${DATABASE}`]],
+  [['backup', '--data-dir', DATABASE]],
+])('refuses a URL of a database on its command line, without repeating it', async (args) => {
+  const program = callboard(args);
+  expect(await program.ended).toBe(2);
+  expect(program.stderr()).toMatch(/^callboard: the command line holds the URL of a database, .* change that/);
+  expect(program.stderr()).not.toContain('hush');
 });
 
 it.each([

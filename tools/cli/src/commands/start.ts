@@ -11,11 +11,12 @@ import { explainRunning } from '../explain-running.ts';
 import { explainStartFailure } from '../explain-start-failure.ts';
 import { offerLoginLinks } from '../login-links.ts';
 import { createProgress } from '../progress.ts';
+import { requireTrustInLogins, requireTrustInSharedStore } from '../require-trust.ts';
+import { findSharedStore, type SharedStore } from '../shared-store.ts';
 import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
 import { serveControl } from '../supervisor/control-socket.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
 import { AlreadyHeld, acquireSupervisorLock, type SupervisorLock } from '../supervisor/supervisor-lock.ts';
-import { requireTrustInLogins } from '../trust-logins.ts';
 import type { Command } from './command.ts';
 
 /** `callboard start`: runs Callboard until it is stopped. */
@@ -27,12 +28,15 @@ export const start: Command = {
     const options = parseStartOptions(given, edges);
     await requireGit(edges);
     if (options.isTokenExposed) warnAboutToken(edges);
+    const shared = await findSharedStore(options.sharedStore, options.dataDir, edges);
+    requireSharedStore(options, shared);
     const signals = edges.listenForStop();
     try {
       const lock = await acquire(options, edges);
       try {
         await requireTrustInLogins(options, edges, signals.stop);
-        return await supervise(options, lock, edges, signals);
+        if (shared !== null) await requireTrustInSharedStore(shared, options, edges, signals.stop);
+        return await supervise({ options, shared, lock }, edges, signals);
       } catch (error) {
         if (error !== signals.stop.reason) throw error;
         return 0; // Ctrl-C before anything was started
@@ -45,9 +49,14 @@ export const start: Command = {
   },
 };
 
+interface Started {
+  readonly options: StartOptions;
+  readonly shared: SharedStore | null;
+  readonly lock: SupervisorLock;
+}
+
 async function supervise(
-  options: StartOptions,
-  lock: SupervisorLock,
+  { options, shared, lock }: Started,
   edges: Edges,
   signals: { stop: AbortSignal; kill: AbortSignal },
 ): Promise<number> {
@@ -59,6 +68,7 @@ async function supervise(
   const { servers, timing, env } = edges;
   const supervisor = createSupervisor({
     options,
+    databaseUrl: shared?.url ?? null,
     servers,
     timing,
     env,
@@ -92,6 +102,17 @@ async function supervise(
   }
   sayHowToEndSessions(options, edges);
   return 0;
+}
+
+/** What belongs to a shared store would else be without effect, on another store than the person meant. @throws UsageError */
+function requireSharedStore({ sharedStore }: StartOptions, shared: SharedStore | null): void {
+  if (shared !== null) return;
+  const { machineName, machineUrl } = sharedStore;
+  const variable = machineName === null ? 'CALLBOARD_MACHINE_URL' : 'CALLBOARD_MACHINE_NAME';
+  if (machineName !== null || machineUrl !== null)
+    throw new UsageError(
+      `${variable}: is for a shared store, and no URL of one was given. Set CALLBOARD_DATABASE_URL as well, or unset it.`,
+    );
 }
 
 /** Sessions hide the folders that this process knows; a terminal with another environment could keep its token elsewhere. */

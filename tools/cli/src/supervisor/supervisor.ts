@@ -43,6 +43,8 @@ export interface TerminalAccess {
 
 export interface SupervisorParts {
   readonly options: StartOptions;
+  /** Of the shared store, with its password. */
+  readonly databaseUrl?: string | null;
   readonly servers: ServerEntries;
   /** The environment of the supervisor itself. */
   readonly env: Environment;
@@ -70,7 +72,7 @@ const TAKEOVER_PATIENCE_MS = 30_000;
 export function createSupervisor(parts: SupervisorParts): Supervisor {
   const { options, servers, env, log, timing = defaultTiming, loginMs = 30_000 } = parts;
   const secret = randomBytes(32).toString('base64url');
-  const { CALLBOARD_TOKEN: _token, ...serverEnv } = env;
+  const { CALLBOARD_TOKEN: _token, CALLBOARD_DATABASE_URL: _url, ...serverEnv } = env;
   const common = { env: serverEnv, log, timing, patienceMs: parts.isTakeover ? TAKEOVER_PATIENCE_MS : 0 };
   const running: KeptServer[] = [];
   /** Called when a code is used, by its hash. */
@@ -83,7 +85,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       ...ORCHESTRATOR,
       entry: servers.orchestrator,
       port: options.orchestratorPort,
-      configOn: (port) => orchestratorConfig(options, secret, port),
+      configOn: (port) => orchestratorConfig(parts, secret, port),
       onLoginUsed: (codeSha256) => waiting.get(codeSha256)?.(),
     });
 
@@ -190,7 +192,11 @@ const webServerConfig = ({ host, reach }: StartOptions, secret: string, port: nu
   orchestrator: { url: null, secret },
 });
 
-const orchestratorConfig = (options: StartOptions, secret: string, port: number): OrchestratorConfig => ({
+const orchestratorConfig = (
+  { options, databaseUrl = null }: Pick<SupervisorParts, 'options' | 'databaseUrl'>,
+  secret: string,
+  port: number,
+): OrchestratorConfig => ({
   dataDir: options.dataDir,
   host: loopbackHost(options.host),
   port,
@@ -203,4 +209,7 @@ const orchestratorConfig = (options: StartOptions, secret: string, port: number)
   repos: [...options.repos],
   tokenSha256: options.tokenSha256,
   publicUrl: options.reach.publicUrl,
+  databaseUrl,
+  machineName: options.sharedStore.machineName,
+  machineUrl: options.sharedStore.machineUrl,
 });

@@ -9,6 +9,7 @@ import { openSqliteSearchIndex } from '../store/sqlite/search/sqlite-search-inde
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
+import { requireStoreHere } from '../store/store-location.ts';
 import type { StartContext } from './start-context.ts';
 
 export interface Storage {
@@ -22,7 +23,8 @@ export interface Storage {
 
 /**
  * Locks the data directory, watches its disk, and opens the store.
- * @throws OperationalError `data_dir_in_use`, `data_dir_unwritable`, `storage_failed`, `database_newer`, `database_damaged`
+ * @throws OperationalError `data_dir_in_use`, `data_dir_unwritable`, `store_elsewhere`, `storage_failed`, `database_newer`,
+ *   `database_damaged`
  */
 export async function openStorage({ config, log, edges, limits, life }: StartContext): Promise<Storage> {
   const { dataDir } = config;
@@ -30,6 +32,12 @@ export async function openStorage({ config, log, edges, limits, life }: StartCon
   life.onStop('lock', lock.release);
   const spawner = { end: (): Promise<void> => Promise.resolve() };
   life.onStop('spawner', () => spawner.end());
+  await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: config.databaseUrl !== null });
+  if (config.databaseUrl !== null)
+    throw new OperationalError(
+      'shared_store_unsupported',
+      'A shared store is not supported yet. Start without its URL.',
+    );
   const reserveBytes = config.diskReserveMb * 1_000_000;
   const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, pollMs: limits.diskLookMs });
   life.onStop('disk watch', disk.stop);

@@ -47,7 +47,7 @@ const QUIET = [
   ...['settings-checkout', 'settings-checkout-local', 'settings-worktree', 'settings-worktree-local'],
   ...['servers-worktree', 'servers-checkout', 'conversation', 'home', 'git-config', 'git-hook', 'git-file'],
   ...['git-commondir', 'git-config-worktree', 'git-main-branch', 'checkout-file', 'other-worktree', 'other-temporary'],
-  ...['ports', 'sockets', 'signal-claude', 'signal-callboard', 'sigusr1'],
+  ...['ports', 'sockets', 'signal-claude', 'signal-callboard', 'sigusr1', 'environment'],
   ...(mayTrace ? ['ptrace', 'memory'] : []),
   ...(maySetKernel ? ['kernel-settings'] : []),
 ];

@@ -268,7 +268,8 @@ it('starts an ordinary repository as before, whatever harmless content its setti
   expect((await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'notice')).toEqual([]);
   const started = (await claude.started()).trimEnd().split('\n');
   const { session } = await kit.client.command('get_session', { stageId });
-  const inDataDir = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => join(kit.dataDir, path));
+  const names = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**', 'database-url*', 'machine.json'];
+  const inDataDir = names.map((path) => join(kit.dataDir, path));
   const hidden = [...inDataDir, join(kit.env.HOME ?? '', '.config/callboard/**')];
   const own = hidden.flatMap((path) => [`Read(/${path})`, `Edit(/${path})`]);
   expect(started).toEqual([

@@ -111,6 +111,9 @@ async function prepare(given: KitOptions) {
     repos: [repo],
     tokenSha256: null,
     publicUrl: null,
+    databaseUrl: null,
+    machineName: null,
+    machineUrl: null,
   };
   if (config.claudePath === REAL_CLAUDE) await knowClaude(config.dataDir);
   return { folder, repo, model, env, config, dataDir: config.dataDir };

@@ -122,7 +122,9 @@ function settings(launch: LaunchArguments): object {
 /** Returns the rules that keep Claude off Callboard's own files. @param env the environment that Claude Code gets */
 export const ownFilesDenied = ({ dataDir, env }: Pick<LaunchArguments, 'dataDir' | 'env'>): string[] =>
   [
-    ...['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => join(dataDir, path)),
+    ...['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**', 'database-url*', 'machine.json'].map((path) =>
+      join(dataDir, path),
+    ),
     ...terminalLoginFolders(env, env.HOME ?? '/').map((folder) => join(folder, '**')),
   ]
     .map((path) => `/${path}`)

@@ -97,6 +97,16 @@ export const processAttacks: Record<string, Attack> = {
     ),
   /** A signal without effect is refused like any other. */
   'signal-claude': ({ claude }) => signal([claude], 'SIGCONT'),
+  /** Where a person may have put the URL of a shared store. */
+  environment: ({ callboard }) =>
+    firstOf(
+      callboard.map((target) => () => {
+        if (!isIt(target)) return refused(`${target.pid} is another process here`);
+        return readFileSync(`/proc/${target.pid}/environ`, 'utf8') === ''
+          ? refused(`the environment of ${target.pid} is empty`)
+          : reached(String(target.pid));
+      }),
+    ),
   'signal-callboard': ({ callboard }) => signal(callboard, 'SIGCONT'),
   /** Would open Node's debugger. */
   sigusr1: ({ callboard }) => signal(callboard, 'SIGUSR1'),

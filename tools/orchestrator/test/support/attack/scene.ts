@@ -46,8 +46,8 @@ export async function setScene(kit: Kit, beside: Record<string, unknown>): Promi
   const control = join(kit.dataDir, 'run/control.sock');
   await listen(control);
   const web = await listen(0);
-  const secretFile = join(kit.dataDir, 'run/callboard.html');
-  await writeFile(secretFile, 'a code of the tests only');
+  const secretFiles = ['run/callboard.html', 'database-url'].map((name) => join(kit.dataDir, name));
+  for (const file of secretFiles) await writeFile(file, 'a code of the tests only', { mode: 0o600 });
   const run = async (command: string, fields = {}) => {
     const steps = [{ tools: [{ name: 'Bash', input: { command } }] }, { text: 'Done.' }];
     const stageId = await kit.startStage(prompt({ steps }), fields);
@@ -70,7 +70,7 @@ export async function setScene(kit: Kit, beside: Record<string, unknown>): Promi
       const targets = await aim(kit, file, [stageId, other.stageId], {
         ports: typeof web === 'object' && web !== null ? [web.port] : [],
         sockets: [control],
-        secretFiles: [secretFile],
+        secretFiles,
         secret: 'a code of the tests only',
         inputLine: JSON.stringify(INPUT),
         outputLine: JSON.stringify(OUTPUT),

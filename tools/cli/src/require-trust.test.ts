@@ -1,11 +1,12 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { readFlags } from './command-line/flags.ts';
 import { type Edges, nodeEdges } from './edges.ts';
+import { requireTrustInLogins, requireTrustInSharedStore } from './require-trust.ts';
 import { parseStartOptions, startFlags } from './start-options.ts';
-import { requireTrustInLogins } from './trust-logins.ts';
 
 const CERTIFICATE = ['--tls-cert', 'a.pem', '--tls-key', 'a.key'];
 const never = new AbortController().signal;
@@ -40,7 +41,13 @@ async function setUp({
     const given = readFlags('start', [...args, '--data-dir', dataDir], startFlags, {});
     return requireTrustInLogins(parseStartOptions(given, { cwd: '/', home: '/' }), edges, never);
   };
-  return { dataDir, asked, said, start, looks: () => looks };
+  const share = (...args: string[]) => {
+    const given = readFlags('start', [...args, '--data-dir', dataDir], startFlags, {});
+    const url = 'postgres://ann:hush@db.example/board';
+    const store = { url, address: parseDatabaseUrl(url), name: 'db.example:5432/board' };
+    return requireTrustInSharedStore(store, parseStartOptions(given, { cwd: '/', home: '/' }), edges, never);
+  };
+  return { dataDir, asked, said, start, share, looks: () => looks };
 }
 
 it('asks once, in words, where no session can be isolated, and remembers a yes', async () => {
@@ -104,4 +111,32 @@ it('warns where a proxy on this machine lets others in', async () => {
       /warning: no session can be isolated .* Whoever logs in at https:\/\/callboard\.example\.com can run any command here as you\./,
     ),
   ]);
+});
+
+it('asks once, in words, before a store is shared where no session can be isolated', async () => {
+  const { share, start, asked } = await setUp({ answers: ['no', 'yes'] });
+  await expect(share()).rejects.toThrow('the shared store: not agreed, so nothing was started. Start without the URL');
+  await share();
+  await share();
+  expect(asked).toHaveLength(2);
+  expect(asked[0]).toBe(
+    'callboard: no session can be isolated on this machine (bubblewrap is not installed). ' +
+      'A command that Claude runs can read the URL of the shared store (db.example:5432/board), and whoever can read it can run any ' +
+      'command as you, on every machine that shares it.\n' +
+      'Start all the same? Type yes to agree, once for this data directory: ',
+  );
+  // Another agreement, about another danger.
+  await expect(start('--host', '192.0.2.1', ...CERTIFICATE)).rejects.toThrow('--trust-logins');
+});
+
+it('refuses a shared store without a terminal, naming the flag that agrees', async () => {
+  const { share } = await setUp();
+  await expect(share()).rejects.toThrow(/To agree, add --trust-shared-store, or answer once in a terminal/);
+  await share('--trust-shared-store');
+});
+
+it('shares a store unasked where sessions are isolated', async () => {
+  const { share, asked } = await setUp({ sandbox: 'works' });
+  await share();
+  expect(asked).toEqual([]);
 });
