@@ -210,7 +210,7 @@ describe('the orchestrator', () => {
 
   it('keeps each library that does one thing in the one place that does it', () => {
     const HOMES: Record<string, RegExp> = {
-      kysely: /^orchestrator\/src\/store\/sqlite\//,
+      kysely: /^orchestrator\/src\/store\/(sql|sqlite)\//,
       'node:sqlite': /^orchestrator\/src\/(store\/sqlite\/(node-sqlite|search\/search-files)|backup)\.ts$/,
       'prom-client': /^orchestrator\/src\/metrics\//,
       'web-push': /^orchestrator\/src\/push\//,
@@ -233,7 +233,7 @@ describe('the orchestrator', () => {
 
   it('knows the store by its port alone, but for those that open the database', () => {
     const outside = importsOf(below('orchestrator/src')).filter(
-      ({ from, to }) => to.includes('/src/store/sqlite/') && !from.includes('/src/store/sqlite/'),
+      ({ from, to }) => to.includes('/src/store/sql') && !from.includes('/src/store/sql'),
     );
     const file = (path: string) => path.slice('orchestrator/src/'.length);
     expect(outside.map(({ from, to }) => `${file(from)} imports ${file(to)}`).toSorted()).toEqual([

@@ -23,7 +23,7 @@ import type { PortRangesTable, WorktreeCommandsTable } from './ports/worktree-ta
 import type { OutboxRow } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
 
-/** The store's port, which the services use. The SQLite code beside it implements it. */
+/** The store's port, which the services use. The code below `sql` and `sqlite` implements it. */
 
 /** All stored data, by subject. */
 export interface Tables {

@@ -8,9 +8,9 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
-import { migrate } from '../../src/store/sqlite/migrations.ts';
+import type { Schema } from '../../src/store/sql/schema.ts';
+import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { openSqliteFile } from '../../src/store/sqlite/node-sqlite.ts';
-import type { Schema } from '../../src/store/sqlite/schema.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 

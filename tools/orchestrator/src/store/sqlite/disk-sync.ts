@@ -2,8 +2,8 @@ import { systemCode } from '@callboard/runtime/errors';
 import { type Kysely, sql } from 'kysely';
 import { forEachAtOnce } from '../../lib/at-once.ts';
 import type { Edges } from '../../lib/edges.ts';
+import type { Schema } from '../sql/schema.ts';
 import { type StorageTrouble, storageFailed, troubleOfSync } from '../storage-failure.ts';
-import type { Schema } from './schema.ts';
 
 /** Low, because each sync occupies one of the four threads that also read files. */
 const SYNCS_AT_ONCE = 2;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from './database.ts';
+import type { Database } from '../sql/database.ts';
 
 /**
  * Restarts the event log with unused numbers: skips more than can be used within the second or so that a power cut

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { sampleProject, sampleStage, silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
 import { SessionRecord } from '../records.ts';
-import { migrations } from './migrations.ts';
+import { migrations } from '../sql/migrations.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
 const AT = '2026-01-01T10:00:00.000Z';

@@ -2,8 +2,8 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { mark } from '@callboard/runtime/marks';
 import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
+import type { Execute } from '../sql/prepared.ts';
 import type { CommitSync } from '../store.ts';
-import type { Execute } from './prepared.ts';
 
 export interface SqliteFile {
   readonly dialect: SqliteDialect;

@@ -6,20 +6,20 @@ import { createBreath } from '../../lib/breath.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { createKnownSessions } from '../sql/known-sessions.ts';
+import { runAtOnce } from '../sql/prepared.ts';
+import { readBoard, readBoardOf } from '../sql/read-board.ts';
+import type { Schema } from '../sql/schema.ts';
+import { createSubscribers, type Subscribers } from '../sql/subscribers.ts';
+import type { GivenRows } from '../sql/tables/outbox-row.ts';
+import { StoreTables } from '../sql/tables/tables.ts';
+import { createTogether } from '../sql/together.ts';
 import { isDamage, storageFailed, troubleOf } from '../storage-failure.ts';
 import type { CommitOptions, CommitSync, Store, Tables, Tx } from '../store.ts';
 import { createDiskSync, type DiskSync } from './disk-sync.ts';
 import { beginEpoch } from './epoch.ts';
-import { createKnownSessions } from './known-sessions.ts';
-import { migrate } from './migrations.ts';
+import { migrate } from './migrate.ts';
 import { openSqliteFile, type SqliteFile } from './node-sqlite.ts';
-import { runAtOnce } from './prepared.ts';
-import { readBoard, readBoardOf } from './read-board.ts';
-import type { Schema } from './schema.ts';
-import { createSubscribers, type Subscribers } from './subscribers.ts';
-import type { GivenRows } from './tables/outbox-row.ts';
-import { SqliteTables } from './tables/tables.ts';
-import { createTogether } from './together.ts';
 
 /**
  * Opens the store in one SQLite file and brings it up to date.
@@ -106,7 +106,7 @@ function createStore({ db, file, edges, log, diskPauseReason }: StoreParts): Sto
       queue.add(async () => {
         await begin(writer, 'now', (trx) => sql`update counters set value = value`.execute(trx));
       }),
-    read: new SqliteTables(db, known.committed),
+    read: new StoreTables(db, known.committed),
     board: () => readInOne(db, known, readBoard),
     boardOf: (stageId) => readInOne(db, known, (all) => readBoardOf(all, stageId)),
     onGiven,
@@ -187,7 +187,7 @@ async function runTransaction<T>(
   let isSyncedFirst = sync === 'now';
   const result = await begin(writer, sync, async (trx) => {
     const now = edges.now().toISOString();
-    const tx: Tx = Object.assign(new SqliteTables(trx, sessions, given), {
+    const tx: Tx = Object.assign(new StoreTables(trx, sessions, given), {
       now,
       diskPauseReason,
       newId: edges.newId,
@@ -220,7 +220,7 @@ async function runTransaction<T>(
 function readInOne<T>(db: Kysely<Schema>, known: Known, read: (all: Tables) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
     const sessions = known.begin();
-    const found = await read(new SqliteTables(trx, sessions));
+    const found = await read(new StoreTables(trx, sessions));
     sessions.commit();
     return found;
   });

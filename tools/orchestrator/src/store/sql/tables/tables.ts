@@ -40,7 +40,7 @@ import { portRangesTable, worktreeCommandsTable } from './worktree-commands.ts';
  * The tables on a connection or a transaction. Each is created at its first use: most transactions use a few of them,
  * and getters of a class cost nothing to set up.
  */
-export class SqliteTables implements Tables {
+export class StoreTables implements Tables {
   private readonly made: { -readonly [Name in keyof Tables]?: Tables[Name] } = {};
   private readonly db: Database;
   private readonly known: KnownSessions;

@@ -1,9 +1,6 @@
-import { type Kysely, sql } from 'kysely';
-import { OperationalError } from '../../lib/errors.ts';
 import { webhookStatements } from './announcement-schema.ts';
 import { holdStatements } from './machine-schema.ts';
 import { denialRetryStatements, ruleUseStatements } from './rules-schema.ts';
-import type { Schema } from './schema.ts';
 import { spendingStatements } from './spending-statements.ts';
 
 /**
@@ -268,25 +265,3 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
   { id: 32, statements: [`create table budgets (scope text primary key, document text not null)`] },
   { id: 33, statements: ruleUseStatements },
 ];
-
-/**
- * Brings a database up to date.
- * @throws OperationalError `database_newer` if a newer Callboard wrote it
- */
-export async function migrate(db: Kysely<Schema>): Promise<void> {
-  const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db);
-  const version = rows[0]?.user_version ?? 0;
-  const newest = migrations.at(-1)?.id ?? 0;
-  if (version > newest) {
-    throw new OperationalError(
-      'database_newer',
-      `The database was written by a newer Callboard (version ${version}, this one knows ${newest}). Start the newer one, or use another --data-dir.`,
-    );
-  }
-  for (const { id, statements } of migrations.filter((migration) => migration.id > version)) {
-    await db.transaction().execute(async (trx) => {
-      for (const statement of statements) await sql.raw(statement).execute(trx);
-      await sql.raw(`pragma user_version = ${id}`).execute(trx);
-    });
-  }
-}
