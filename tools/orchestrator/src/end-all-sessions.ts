@@ -3,9 +3,11 @@ import { isAlive } from '@callboard/runtime/process-identity';
 import { pino } from 'pino';
 import { endMarked, endStragglers, terminate } from './claude/processes/end-processes.ts';
 import { dataDirLayout } from './data-dir.ts';
+import { endWithoutStore } from './end-without-store.ts';
 import { nodeEdges } from './lib/edges.ts';
 import { pathExists } from './lib/path-exists.ts';
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts';
+import { readStoreLocation } from './store/store-location.ts';
 import { endCommand } from './worktree-commands/end-command.ts';
 
 const GRACE_MS = 5_000;
@@ -20,7 +22,8 @@ export async function endAllSessions(
   dataDir: string,
   { log }: { log: (line: string) => void },
 ): Promise<{ ended: number; failed: string[] }> {
-  const { database } = dataDirLayout(dataDir);
+  const { database, storeLocation } = dataDirLayout(dataDir);
+  if ((await readStoreLocation(storeLocation)) !== null) return endWithoutStore(dataDir, { log, graceMs: GRACE_MS });
   if (!(await pathExists(database))) return { ended: 0, failed: [] };
   const store = await openSqliteStore(database, nodeEdges, pino({ level: 'silent' }));
   try {
