@@ -161,7 +161,8 @@ describe('the orchestrator', () => {
     'data-dir.ts': [],
     'version.ts': [],
     'backup.ts': ['data-dir.ts', 'lib', 'store'],
-    'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store', 'worktree-commands'],
+    'end-all-sessions.ts': ['claude', 'data-dir.ts', 'end-without-store.ts', 'lib', 'store', 'worktree-commands'],
+    'end-without-store.ts': ['claude', 'data-dir.ts', 'worktree-commands'],
     compose: [
       'budgets',
       'announcements',
