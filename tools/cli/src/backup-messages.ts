@@ -22,6 +22,8 @@ export function explainBackupError(error: unknown, dataDir: string, home: string
       return new CliError(`${message}. Is there room on the disk, and may this account write there?`);
     case 'backup_damaged':
       return new CliError(`nothing was changed: ${message}. Take another backup.`);
+    case 'store_elsewhere':
+      return new CliError(`nothing was changed: ${message}`);
     case 'data_dir_in_use':
       return new CliError(
         `nothing was changed: Callboard is running on ${dataDir}. ` +

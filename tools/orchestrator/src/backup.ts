@@ -7,6 +7,7 @@ import { dataDirLayout } from './data-dir.ts';
 import { OperationalError } from './lib/errors.ts';
 import { pathExists } from './lib/path-exists.ts';
 import { newEpoch } from './store/sqlite/epoch.ts';
+import { readStoreLocation } from './store/store-location.ts';
 
 /** The contents of a backup, which prove that it can be read. */
 export interface BackupProof {
@@ -71,7 +72,7 @@ export function proveBackup(file: string): BackupProof {
 /**
  * Replaces the store with a backup. Keeps the old store beside it and returns its new path (null if there was none). End
  * the sessions first: of those that ran since, only the processes that the backup knows can be found afterwards.
- * @throws OperationalError `backup_damaged`, `data_dir_in_use`
+ * @throws OperationalError `backup_damaged`, `data_dir_in_use`, `store_elsewhere`
  */
 export async function restoreStore(
   dataDir: string,
@@ -79,6 +80,7 @@ export async function restoreStore(
   now: Date,
 ): Promise<{ proof: BackupProof; aside: string | null }> {
   const { database, searchIndex, orchestratorLock } = dataDirLayout(dataDir);
+  await requireOwnStore(dataDir);
   const holder = await findLockHolder(orchestratorLock);
   if (holder !== null) {
     throw new OperationalError(
@@ -99,6 +101,20 @@ export async function restoreStore(
   await rename(draft, database);
   for (const suffix of ['', '-wal', '-shm']) await rm(`${searchIndex}${suffix}`, { force: true }); // of the other store
   return { proof, aside };
+}
+
+/**
+ * Checks that the store is a file of the data directory.
+ * @throws OperationalError `store_elsewhere`
+ */
+export async function requireOwnStore(dataDir: string): Promise<void> {
+  const location = await readStoreLocation(dataDirLayout(dataDir).storeLocation);
+  if (location === null) return;
+  throw new OperationalError(
+    'store_elsewhere',
+    `The store of ${dataDir} is the PostgreSQL database ${location.name}, and a file beside it would be read by nobody. ` +
+      'Restore the backup into a new data directory, and move its store to an empty database (callboard migrate-store --to postgres).',
+  );
 }
 
 /**

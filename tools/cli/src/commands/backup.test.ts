@@ -141,3 +141,17 @@ it('replaces a store that can no longer be read', async () => {
   const result = await runHere(['restore', file, '--data-dir', dataDir], { ...noSessions, endAllSessions });
   expect(result).toMatchObject({ exitCode: 0, err: expect.stringContaining('its sessions were not ended') });
 });
+
+it('refuses to restore beside a shared store, before any session is ended', async () => {
+  const dataDir = await dataDirWith(1);
+  const { out } = await runHere(['backup', '--data-dir', dataDir], noSessions);
+  const [, file = ''] = /^Backed up to (\S+):/.exec(out) ?? [];
+  const location = { store: 'postgres', name: 'db.example:5432/board', since: at.toISOString() };
+  await writeFile(join(dataDir, 'store.json'), JSON.stringify(location));
+  const endAllSessions = () => Promise.reject(new Error('it ended sessions'));
+  const refused = await runHere(['restore', file, '--data-dir', dataDir], { ...noSessions, endAllSessions });
+  expect(refused.exitCode).toBe(1);
+  expect(refused.err).toMatch(
+    /nothing was changed: The store of .* db\.example:5432\/board.* into a new data directory/,
+  );
+});

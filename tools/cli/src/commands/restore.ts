@@ -21,9 +21,11 @@ export const restore: Command = {
     if (file === undefined) throw new UsageError('restore needs the backup: callboard restore FILE');
     await requireFile(file);
     await requireStopped(folder, edges);
-    const { proveBackup, restoreStore } = await import('@callboard/orchestrator/backup'); // see backup.ts
+    const { proveBackup, requireOwnStore, restoreStore } = await import('@callboard/orchestrator/backup'); // see backup.ts
     try {
-      proveBackup(file); // fails before any session is ended
+      // These fail before any session is ended.
+      proveBackup(file);
+      await requireOwnStore(folder);
       await endSessions(folder, edges);
       const { proof, aside } = await restoreStore(folder, file, edges.now());
       edges.out(`Restored ${file} to ${folder}: ${describeContents(proof)}.`);

@@ -207,6 +207,7 @@ it('passes the URL of a shared store to the orchestrator alone, by its pipe', as
     ...{ databaseUrl: DATABASE, machineName: 'desk', machineUrl: 'wss://desk.example' },
   });
   expect(JSON.stringify(web)).not.toContain('hush');
+  expect(program.stderr()).toContain('crosses the network to db.example:5432/board unencrypted');
   expect([web.token, orchestrator.token]).toEqual([null, null]);
   await stop(program);
 });
@@ -229,9 +230,12 @@ it('reads that URL from a file that only its owner can read, and from standard i
   await stop(program);
 
   const options = ['--trust-shared-store', '--database-url-stdin'];
-  const piped = startOn(dataDir, {}, options, 'postgresql://other.example/board\n');
+  const piped = startOn(dataDir, {}, options, 'postgresql://other.example/board?sslmode=verify-full\n');
   const next = await reportsOf(await boardPort(piped));
-  expect(next.orchestrator.config).toMatchObject({ databaseUrl: 'postgresql://other.example/board' });
+  expect(next.orchestrator.config).toMatchObject({
+    databaseUrl: 'postgresql://other.example/board?sslmode=verify-full',
+  });
+  expect(piped.stderr()).not.toContain('warning');
   await stop(piped);
 });
 

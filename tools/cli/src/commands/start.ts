@@ -3,6 +3,7 @@ import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { terminalLoginFolders } from '@callboard/runtime/terminal-login';
 import { untilAborted } from '@callboard/runtime/waits';
 import { dataDirSuffix } from '../command-line/data-dir.ts';
+import { isLoopback } from '../command-line/reach.ts';
 import { explainFolderError, makeFolder } from '../data-folder.ts';
 import { runProgram } from '../doctor/run-program.ts';
 import type { Edges } from '../edges.ts';
@@ -30,6 +31,7 @@ export const start: Command = {
     if (options.isTokenExposed) warnAboutToken(edges);
     const shared = await findSharedStore(options.sharedStore, options.dataDir, edges);
     requireSharedStore(options, shared);
+    if (shared !== null && !isEncrypted(shared)) warnAboutNetwork(shared, edges);
     const signals = edges.listenForStop();
     try {
       const lock = await acquire(options, edges);
@@ -152,6 +154,19 @@ function warnAboutToken({ err }: Edges): void {
   err(
     'callboard: warning: other programs of this account, claude among them, can read CALLBOARD_TOKEN. ' +
       'Set CALLBOARD_TOKEN_SHA256 to the SHA-256 of the token instead.',
+  );
+}
+
+const ENCRYPTED = new Set(['require', 'verify-ca', 'verify-full']);
+
+/** Whether what is stored crosses no network in the clear. */
+const isEncrypted = ({ address: { hosts, parameters } }: SharedStore): boolean =>
+  ENCRYPTED.has(parameters.get('sslmode') ?? '') || hosts.every(({ host }) => host.startsWith('/') || isLoopback(host));
+
+function warnAboutNetwork({ name }: SharedStore, { err }: Edges): void {
+  err(
+    `callboard: warning: everything that is stored crosses the network to ${name} unencrypted. ` +
+      'Add ?sslmode=verify-full to the URL, or connect through a tunnel.',
   );
 }
 
