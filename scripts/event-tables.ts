@@ -5,6 +5,7 @@ import {
   Decision,
   type EventType,
   eventData,
+  Machine,
   PendingRequest,
   PermissionRule,
   Phase,
@@ -45,6 +46,7 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   PendingRequest,
   Decision,
   QueuedMessage,
+  Machine,
   AttachmentInfo,
   PermissionRule,
 };
@@ -83,6 +85,8 @@ const when: Readonly<Record<Exclude<EventType, `${RequestKind}-requested`>, stri
   'limits-updated': 'The usage limits of the account were reported anew, or what happens at one was changed',
   'holds-updated':
     'A project or everything was put on hold or released, or something was released from such a hold: all such holds, as they are now',
+  'machine-updated':
+    'A machine joined, its name or version changed, or it became connected, unreachable or lost. Its figures are as they were then',
   'later-updated': 'A person set a request aside, or it calls this person again (`later` is null)',
   'person-updated': 'A person changed a setting of their own',
   'login-created': 'A browser has logged in through a link, or a terminal with `callboard login`',

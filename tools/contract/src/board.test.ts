@@ -25,6 +25,7 @@ const empty: BoardView = {
   unsettled: [],
   limits: NO_LIMITS,
   holds: [],
+  machines: [],
   warnings: [],
   paused: null,
   startHolds: [],

@@ -5,6 +5,7 @@ import { column } from './column.ts';
 import { type BoardEvent, type EventData, isRequestEvent } from './events.ts';
 import { Hold } from './holds.ts';
 import { LimitsView, NO_LIMITS } from './limits.ts';
+import { Machine } from './machines.ts';
 import { Me, NOBODY } from './people.ts';
 import { Project } from './projects.ts';
 import { Decision, type HeldAnswer, isUnsettled, PendingRequest } from './requests.ts';
@@ -33,6 +34,8 @@ export const BoardView = z.object({
   limits: LimitsView.default(NO_LIMITS),
   /** What people keep on hold, beside single stages. */
   holds: z.array(Hold).default([]),
+  /** The machines that share the store; none with a store in a file. */
+  machines: z.array(Machine).default([]),
   /** Whether this machine can run Claude's commands in a sandbox. */
   sandbox: SandboxSupport.default(SANDBOX_UNTRIED),
   /** What is kept for the person who asked for the board. */
@@ -67,6 +70,7 @@ export interface BoardParts {
   startHolds: StartHold[];
   budgets: Budget[];
   sandbox: SandboxSupport;
+  machines?: Machine[];
   me?: Me;
   claude: ClaudeState;
 }
@@ -108,7 +112,7 @@ export function boardView(parts: BoardParts): BoardView {
       isDone,
     }),
   }));
-  return { ...parts, me: parts.me ?? NOBODY, stages };
+  return { ...parts, machines: parts.machines ?? [], me: parts.me ?? NOBODY, stages };
 }
 
 function countByStage(list: readonly { stageId: string }[]): ReadonlyMap<string, number> {
@@ -123,7 +127,8 @@ function countByStage(list: readonly { stageId: string }[]): ReadonlyMap<string,
  */
 export function foldBoard(view: BoardView, event: BoardEvent): BoardView {
   if (event.seq <= view.seq) return view;
-  const changed = { ...foldParts({ ...view, seq: event.seq }, event), me: foldMe(view.me, event) };
+  const parts = foldParts({ ...view, seq: event.seq }, event);
+  const changed = { ...parts, machines: parts.machines ?? [], me: foldMe(view.me, event) };
   return changed.stages === view.stages && changed.pending === view.pending && changed.unsettled === view.unsettled
     ? { ...changed, stages: view.stages }
     : keepUnchanged(view, boardView(changed));
@@ -163,6 +168,8 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
       return { ...parts, limits: event.data };
     case 'holds-updated':
       return { ...parts, holds: event.data.holds };
+    case 'machine-updated':
+      return { ...parts, machines: upsert(parts.machines ?? [], event.data.machine, (m) => m.id) };
     case 'decision-updated':
       return { ...parts, unsettled: withDecision(parts.unsettled, event.data) };
     case 'call-denied':

@@ -17,6 +17,7 @@ import { limitCommands } from './limit-commands.ts';
 import { loginCommands } from './login-commands.ts';
 import { lookingCommands } from './looking-commands.ts';
 import { LoopDelay } from './loop-delay.ts';
+import { machineCommands } from './machines.ts';
 import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { moveInCommands } from './move-in-commands.ts';
@@ -164,6 +165,7 @@ export const commands = {
   ...pullRequestCommands,
   ...limitCommands,
   ...holdCommands,
+  ...machineCommands,
   ...budgetCommands,
 
   /** Returns what Claude Code offers: to a stage, to a new stage of a project, or in general. */

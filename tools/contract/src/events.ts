@@ -6,6 +6,7 @@ import { Hold } from './holds.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { LimitsView } from './limits.ts';
 import { Login } from './logins.ts';
+import { Machine } from './machines.ts';
 import { QueuedMessage } from './messages.ts';
 import { Later, Presentation } from './people.ts';
 import { Project } from './projects.ts';
@@ -68,6 +69,8 @@ export const eventData = {
   'limits-updated': LimitsView,
   /** A project, or everything, was put on hold or released, or something was released from such a hold. All holds that there are now. */
   'holds-updated': z.object({ holds: z.array(Hold) }),
+  /** A machine joined, its name or version changed, or it became reachable, unreachable or lost. Figures alone tell nothing. */
+  'machine-updated': z.object({ machine: Machine }),
   /** A browser logged in through a link, or a terminal. */
   'login-created': Login,
   /** A login was revoked or logged out: its requests are refused from now on. */
@@ -124,6 +127,7 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('person-updated'),
   eventSchema('limits-updated'),
   eventSchema('holds-updated'),
+  eventSchema('machine-updated'),
   eventSchema('login-created'),
   eventSchema('login-ended'),
 ]);

@@ -31,6 +31,7 @@ export * from './issues.ts';
 export * from './limits.ts';
 export * from './logins.ts';
 export * from './loop-delay.ts';
+export * from './machines.ts';
 export * from './merges.ts';
 export * from './messages.ts';
 export * from './numbers.ts';

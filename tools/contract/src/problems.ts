@@ -35,6 +35,7 @@ export const problems = {
   unknown_device: 404,
   unknown_webhook: 404,
   unknown_call: 404,
+  unknown_machine: 404,
   unknown_trash: 404,
   unknown_worktree: 404,
   worktree_stays: 409,
@@ -75,6 +76,7 @@ export const problems = {
   no_command: 409,
   no_editor: 409,
   not_this_machine: 409,
+  machine_reachable: 409,
   command_running: 409,
   settings_invalid: 409,
   settings_not_agreed: 409,
@@ -122,6 +124,9 @@ export const problems = {
   push_failed: 503,
   webhook_failed: 503,
   orchestrator_unreachable: 503,
+  machine_unreachable: 503,
+  no_machine: 503,
+  lease_lost: 503,
   starting: 503,
 } as const;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GitSettings, NOTHING_TO_AGREE } from './git-settings.ts';
 import { ProjectId, StageId } from './ids.ts';
+import { MachinePin } from './machines.ts';
 import { ProjectFile, WorkspacePatch, workspaceSettings } from './project-settings.ts';
 import { SandboxHost, SandboxSocket } from './sandbox.ts';
 import { NOTHING_TO_TRUST, ProjectTrust } from './trust.ts';
@@ -27,6 +28,8 @@ export const ProjectSettings = z.object({
   stageFolders: z.array(z.string()).default([]),
   /** The command that opens a worktree, whose path it gets; null: the first known editor on PATH. Only people set it. */
   editor: z.string().nullable().default(null),
+  /** The machine that its stages must run on, by name or id; null: any that has the repository. Only people set it. */
+  machine: z.string().nullable().default(null),
   ...workspaceSettings,
 });
 export type ProjectSettings = z.infer<typeof ProjectSettings>;
@@ -45,11 +48,11 @@ export const StageFolder = z.object({
 });
 export type StageFolder = z.infer<typeof StageFolder>;
 
-/** A git repository on the orchestrator's machine. */
+/** A git repository, on one machine or on several. */
 export const Project = z.object({
   id: ProjectId,
   name: z.string(),
-  /** Absolute path of the repository's main checkout. */
+  /** Absolute path of the repository's main checkout, on the machine that answers if it has the repository. */
   path: z.string(),
   createdAt: z.iso.datetime(),
   settings: ProjectSettings,
@@ -91,6 +94,7 @@ const SettingsPatch = z.strictObject({
   sandboxHosts: z.array(SandboxHost).max(200).optional(),
   sandboxSockets: z.array(SandboxSocket).max(50).optional(),
   editor: z.string().trim().min(1).max(500).nullable().optional(),
+  machine: MachinePin.nullable().optional(),
   ...WorkspacePatch.shape,
   passRepositoryRules: replacedByTrust,
   runRepositoryHooks: replacedByTrust,

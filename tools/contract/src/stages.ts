@@ -3,6 +3,7 @@ import { Gate, Template } from './checks.ts';
 import { StageFork } from './going-back.ts';
 import { HeldBy } from './holds.ts';
 import { ProjectId, StageId } from './ids.ts';
+import { MachineId, MachinePin } from './machines.ts';
 import { StageMerge } from './merges.ts';
 import { AttachedFile, Attachment } from './messages.ts';
 import { Finishing, FinishWay, PullRequest, StageIssue } from './pull-requests.ts';
@@ -99,6 +100,18 @@ const ChosenPipeline = z.union([PipelineName, NewPhases], {
   },
 });
 
+/** A stage was on a machine that a person declared lost, and has not been started since. */
+export const LostOn = z.object({
+  machineId: MachineId,
+  /** The name of the machine. */
+  machine: z.string(),
+  at: z.iso.datetime(),
+  by: z.string(),
+  /** Its worktree there; null if it had none. */
+  worktree: Worktree.nullable(),
+});
+export type LostOn = z.infer<typeof LostOn>;
+
 /** A unit of work, shown as a card. These are its stored fields; `column` is derived from them and its session. */
 export const Stage = z.object({
   id: StageId,
@@ -128,6 +141,12 @@ export const Stage = z.object({
   held: z.boolean(),
   /** Who put it on hold, and when; null if it is not held itself, and if unknown. */
   heldBy: HeldBy.nullable().default(null),
+  /** The machine that it must run on, by name or id; null: as the project says. */
+  machine: z.string().nullable().default(null),
+  /** The machine that it was started on; null before, after that machine was declared lost, and with a store in a file. */
+  machineId: MachineId.nullable().default(null),
+  /** Set if it was interrupted with its machine, until its next start. */
+  lost: LostOn.nullable().default(null),
   /** Empty for a stage with a single prompt. The first phase follows the stage's own prompt. */
   pipeline: z.array(Phase).default([]),
   /** What Callboard does by itself after the last gate; null: as the project says. */
@@ -199,6 +218,8 @@ export const NewStage = z.strictObject({
   sandbox: z.boolean().nullable().optional(),
   autoStart: z.boolean().optional(),
   held: z.boolean().optional(),
+  /** The name or id of a machine. */
+  machine: MachinePin.nullable().optional(),
   pipeline: ChosenPipeline.optional(),
   /** Left out with the name of a pipeline: as that says. Null: as the project says. */
   finish: FinishWay.nullable().optional(),

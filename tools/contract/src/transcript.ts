@@ -45,6 +45,8 @@ export const NoticeCode = z.enum([
   'launch-failed',
   'leftovers',
   'leftovers-ended',
+  'machine-back',
+  'machine-lost',
   'message-unknown',
   'model-fallback',
   'new-rules',

@@ -6,6 +6,7 @@ import {
   Decision,
   type EventData,
   type EventType,
+  Machine,
   type NewEvent,
   PendingRequest,
   PermissionRule,
@@ -58,6 +59,14 @@ export const sampleSession = (fields: Record<string, unknown> = {}): SessionSumm
     backgroundTasks: [],
     queued: 0,
     queueHeld: false,
+    ...fields,
+  });
+
+export const sampleMachine = (fields: Record<string, unknown> = {}): Machine =>
+  Machine.parse({
+    ...{ id: '0194269f-8c00-7000-8000-000000000001', name: 'workshop', state: 'connected', since: AT, seenAt: AT },
+    ...{ version: '0.1.0', claudeVersion: '2.1.330', load: 1.4, freeMemoryBytes: 9e9, memoryBytes: 16e9, sessions: 3 },
+    ...{ slots: 4, freeSlots: 2, projects: ['shop'] },
     ...fields,
   });
 
@@ -156,6 +165,7 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
     settings: { goesOnAtReset: true, holdStartsAt: 0.9 },
   },
   'holds-updated': { holds: [{ scope: {}, by: 'Ada', at: AT, except: [{ stageId }] }] },
+  'machine-updated': { machine: sampleMachine() },
   'later-updated': { stageId, requestId, person: 'Ada', later: { until: AT } },
   'person-updated': { person: 'Ada', presentation: 'panel', alerts: DEFAULT_ALERTS },
   'worktree-command-updated': {

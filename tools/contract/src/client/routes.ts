@@ -23,6 +23,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   update_limits: { method: 'PATCH', path: '/api/limits' },
   get_holds: { method: 'GET', path: '/api/holds' },
   put_hold: { method: 'PUT', path: '/api/holds' },
+  get_machines: { method: 'GET', path: '/api/machines' },
+  declare_machine_lost: { method: 'POST', path: '/api/machines/:machineId/declare-lost' },
   tell_looking: { method: 'PUT', path: '/api/me/looking' },
   get_looking: { method: 'GET', path: '/api/me/looking' },
   get_decisions: { method: 'GET', path: '/api/decisions' },

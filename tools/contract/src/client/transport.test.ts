@@ -24,6 +24,9 @@ it('treats an unreachable, starting or overloaded server as transient', () => {
     'push_failed',
     'webhook_failed',
     'orchestrator_unreachable',
+    'machine_unreachable',
+    'no_machine',
+    'lease_lost',
     'starting',
   ]);
   expect(error('network', 0).isTransient).toBe(true);

@@ -1,6 +1,6 @@
 import type { Logger } from '../lib/logger.ts';
 import type { AnnouncementRecord, DeliveryRecord } from '../store/announcement-records.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tables } from '../store/store.ts';
 import type { Channel, Message, Outcome } from './channel.ts';
 
 /** Waits between attempts: the last one repeats until the message is outdated. */
@@ -13,6 +13,8 @@ interface AttemptParts {
   store: Store;
   log: Logger;
   channels: readonly Channel[];
+  /** As `DelivererParts.leads`. */
+  leads?: ((tables: Pick<Tables, 'machines'>) => Promise<boolean>) | undefined;
 }
 
 /**
@@ -21,7 +23,7 @@ interface AttemptParts {
  * @returns a function that throws only if the store does
  */
 export function createAttempts(
-  { store, log, channels }: AttemptParts,
+  { store, log, channels, leads }: AttemptParts,
   signal: AbortSignal,
 ): (row: DeliveryRecord) => Promise<void> {
   async function attempt(row: DeliveryRecord): Promise<void> {
@@ -46,6 +48,7 @@ export function createAttempts(
   function begin({ id, announcementKey, attempts, dueAt }: DeliveryRecord): Promise<Begun | null> {
     return store.transact(
       async (tx) => {
+        if (leads !== undefined && !(await leads(tx))) return null;
         const rows = await tx.deliveries.listOf(announcementKey);
         const row = rows.find((other) => other.id === id);
         const announcement = await tx.announcements.find(announcementKey);

@@ -2,7 +2,7 @@ import type { Edges } from '../lib/edges.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
 import type { DeliveryRecord } from '../store/announcement-records.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tables } from '../store/store.ts';
 import { createAttempts } from './attempt.ts';
 import type { Channel } from './channel.ts';
 
@@ -21,10 +21,14 @@ interface DelivererParts {
   edges: Pick<Edges, 'now'>;
   log: Logger;
   channels: readonly Channel[];
+  /** Whether this machine sends them, of those that share the store; left out where there is one. */
+  leads?: ((tables: Pick<Tables, 'machines'>) => Promise<boolean>) | undefined;
 }
 
 /** A target that does not answer takes one of these. */
 const AT_ONCE = 16;
+/** How often is looked for messages that other machines stored. */
+const LEAD_LOOK_MS = 2_000;
 /** A timer stands still while the machine sleeps. */
 const LONGEST_SLEEP_MS = 60_000;
 
@@ -32,9 +36,9 @@ const LONGEST_SLEEP_MS = 60_000;
  * Sends each message when it is due, a few at once, and tries again after failures. An attempt is stored before it begins, and its outcome
  * after it: after a crash in between, the message is sent once more.
  */
-export function startDeliverer({ store, edges, log, channels }: DelivererParts): Deliverer {
+export function startDeliverer({ store, edges, log, channels, leads }: DelivererParts): Deliverer {
   const stopping = new AbortController();
-  const attempt = createAttempts({ store, log, channels }, stopping.signal);
+  const attempt = createAttempts({ store, log, channels, leads }, stopping.signal);
   let timer: NodeJS.Timeout | undefined;
   const later = (inMs: number) => {
     clearTimeout(timer);
@@ -49,6 +53,7 @@ export function startDeliverer({ store, edges, log, channels }: DelivererParts):
   const underway = new Map<string, Promise<void>>();
 
   async function sendDue(): Promise<void> {
+    if (leads !== undefined && !(await leads(store.read))) return;
     const next = await store.read.deliveries.listNext();
     const now = edges.now();
     for (const row of next) {
@@ -80,6 +85,8 @@ export function startDeliverer({ store, edges, log, channels }: DelivererParts):
     }
   }
 
+  // Others store messages as well, and the one that sent them may be gone.
+  const looking = leads === undefined ? undefined : setInterval(worker.nudge, LEAD_LOOK_MS).unref();
   worker.nudge();
   return {
     nudge: worker.nudge,
@@ -87,6 +94,7 @@ export function startDeliverer({ store, edges, log, channels }: DelivererParts):
     async stop() {
       stopping.abort();
       clearTimeout(timer);
+      clearInterval(looking);
       await worker.stop();
       await Promise.all(underway.values());
     },

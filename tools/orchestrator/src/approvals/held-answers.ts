@@ -87,6 +87,12 @@ export async function startHeldAnswers(parts: HeldAnswerParts): Promise<HeldAnsw
     else plan(request, Math.min(leftMs, holdMs));
   }
 
+  /** What another machine held back is sent from here as well, should that machine be gone by then: whoever is first sends it. */
+  const unlisten = store.onEvent(({ type, data }) => {
+    if (type === 'answer-held' && data.held !== null && !timers.has(`${data.stageId}/${data.requestId}`))
+      plan(data, holdMs);
+  });
+
   return {
     async hold(stageId, given, actor) {
       const { requestId } = given.body;
@@ -96,6 +102,7 @@ export async function startHeldAnswers(parts: HeldAnswerParts): Promise<HeldAnsw
     },
     takeBack: (wanted, actor) => store.transact((tx) => takeBack(tx, wanted, actor)),
     stop() {
+      unlisten();
       stopped = true;
       for (const timer of timers.values()) clearTimeout(timer);
     },

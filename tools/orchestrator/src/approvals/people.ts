@@ -55,6 +55,10 @@ export async function startPeople({ store, edges, log }: PeopleParts): Promise<P
     });
   }
 
+  // Another machine may have set it aside.
+  const unlisten = store.onEvent(({ type, data }) => {
+    if (type === 'later-updated' && data.later !== null && data.later.until !== null) look();
+  });
   await lookAgain();
   return {
     find: (name) => store.read.people.find(name),
@@ -68,10 +72,10 @@ export async function startPeople({ store, edges, log }: PeopleParts): Promise<P
       }),
     async setLater(name, wanted) {
       const later = await store.transact((tx) => setLater(tx, name, wanted));
-      if (later !== null && later.until !== null) look();
       return later;
     },
     stop() {
+      unlisten();
       stopped = true;
       clearTimeout(timer);
     },

@@ -48,6 +48,8 @@ export interface Logins {
   redeem(input: CommandInput<'auth_redeem'>): Promise<CommandReply<'auth_redeem'>>;
   /** Returns whose credential this is. Synchronous, so no command waits for the store. @throws Rejection `not_logged_in` */
   check(credential: Credential): Authenticated;
+  /** Reads a login that another machine made, unless it is known. For a credential that may be new. */
+  lookUp(credential: Credential): Promise<void>;
   /**
    * Checks that a page holds the key of this login.
    * @throws Rejection `page_not_known` for a page without the login's key or from another origin
@@ -178,16 +180,48 @@ async function addToken(
   return secret;
 }
 
+/**
+ * Follows logins that other machines make and end. Returns a function that takes a login from the store, unless one was ended
+ * while it was read: what was read may be older than that.
+ */
+function followLogins({ store, listed }: LoginsKept, tokenSha256: string | null) {
+  let ended = 0;
+  const has = (loginId: string) => listed.values().some((record) => loginIdOf(record) === loginId);
+
+  async function take(read: () => Promise<LoginRecord | null>): Promise<void> {
+    for (;;) {
+      const before = ended;
+      const found = await read();
+      if (ended !== before) continue;
+      if (isListed(found)) listed.set(found.secretHash, found);
+      return;
+    }
+  }
+
+  store.onEvent(({ type, data }) => {
+    if (type === 'login-created' && !has(data.loginId))
+      take(() => store.read.logins.findById(data.loginId)).catch(() => undefined); // its first command reads it again
+    if (type !== 'login-ended') return;
+    ended += 1;
+    for (const [secretHash, record] of listed) if (loginIdOf(record) === data.loginId) listed.delete(secretHash);
+  });
+  return async (secretHash: string): Promise<void> => {
+    if (secretHash === tokenSha256 || listed.has(secretHash)) return;
+    await take(() => store.read.logins.find(secretHash));
+  };
+}
+
 export async function createLogins(parts: LoginsParts): Promise<Logins> {
   const { store, edges, ownerName, tokenSha256, publicUrl, onCodeUsed } = parts;
   /**
-   * The browsers and terminals that are logged in, by the hash of their secret. Mirrors the store, which nobody else writes to:
-   * updated right after each commit that changes logins.
+   * The browsers and terminals that are logged in, by the hash of their secret. Mirrors the store:
+   * updated right after each commit that changes logins, and by the events of other machines.
    */
   const listed = new Map<string, ListedRecord>(
     (await store.read.logins.list()).filter(isListed).map((record) => [record.secretHash, record]),
   );
   const kept = { store, listed };
+  const lookUp = followLogins(kept, tokenSha256);
   const now = (): string => edges.now().toISOString();
   const expiry = (ms: number): string => new Date(edges.now().getTime() + ms).toISOString();
   const isGoodCode = (found: LoginRecord | null) =>
@@ -250,6 +284,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
       if (!isKnown) throw new Rejection('not_logged_in', NOT_LOGGED_IN);
       return { actor: { name: found.name }, loginId: loginIdOf(found), device: deviceOf(found), kind };
     },
+    lookUp: ({ secret }) => lookUp(hash(secret)),
     async prove(loginId, { origin, nonce, signature }) {
       const found = loginId === null ? null : await store.read.logins.findById(loginId);
       const good = isPage(found) && found.page.origin === origin && isProof(found.page.key, origin, nonce, signature);

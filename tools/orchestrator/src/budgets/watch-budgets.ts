@@ -20,7 +20,7 @@ import type { Store, Tx } from '../store/store.ts';
 import { showAgain } from './budgets.ts';
 
 export interface BudgetWatchParts {
-  store: Store;
+  store: Pick<Store, 'read' | 'transact' | 'onEvent'>;
   edges: Pick<Edges, 'now'>;
   log: Logger;
   /** Interrupts a running turn. */

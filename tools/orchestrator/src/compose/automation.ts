@@ -7,6 +7,7 @@ import { startWaitClock } from '../limits/wait-clock.ts';
 import { createBudgetGate } from '../scheduler/budget-gate.ts';
 import { createHoldGate } from '../scheduler/hold-gate.ts';
 import { createLimitGate } from '../scheduler/limit-gate.ts';
+import { createMachineGate } from '../scheduler/machine-gate.ts';
 import { createMemoryGate } from '../scheduler/memory-gate.ts';
 import { startScheduler } from '../scheduler/scheduler.ts';
 import type { StartHolds } from '../scheduler/start-gates.ts';
@@ -15,6 +16,7 @@ import { startIdleWatch } from '../sessions/watch/idle-watch.ts';
 import { startSilenceWatch } from '../sessions/watch/silence-watch.ts';
 import type { StageImports } from '../stages/import-stages.ts';
 import { startStageFolders } from '../stages/watch-stage-folders.ts';
+import type { Membership } from './join-machines.ts';
 import type { Repositories } from './open-repositories.ts';
 import type { Storage } from './open-storage.ts';
 import type { RunningSessions } from './run-sessions.ts';
@@ -28,20 +30,24 @@ type AutomationParts = Storage &
     usageLimits: Limits;
     budgets: Budgets;
     startHolds: StartHolds;
+    membership: Membership | null;
   };
 
 /** The work that Callboard does unasked. */
 export async function startAutomation({ config, log, edges, limits, life }: StartContext, parts: AutomationParts) {
-  const { store, disk, worktrees, sessions, lowPriorityWork, login, onDiff } = parts;
+  const { store, membership, disk, worktrees, sessions, lowPriorityWork, login, onDiff } = parts;
   const waits = await startWaitClock({
     ...{ store, edges, lookMs: limits.limitLookMs },
     onDue: () => scheduler.nudge(),
   });
   life.onStop('waits for usage limits', waits.stop);
+  const mayStart = () =>
+    disk.diskPauseReason() === null && !isClaudeAway(login.state()) && membership?.lease.isHeld() !== false;
   const scheduler = startScheduler({
     ...{ store, log, maxParallel: config.maxParallel },
-    mayStart: () => disk.diskPauseReason() === null && !isClaudeAway(login.state()),
+    mayStart,
     gates: [
+      ...(membership === null ? [] : [createMachineGate(membership.machines)]),
       createHoldGate({ store }),
       createLimitGate({ store, edges }),
       createBudgetGate(parts.budgets.list),
@@ -63,7 +69,10 @@ export async function startAutomation({ config, log, edges, limits, life }: Star
   life.onStop('silence watch', silenceWatch.stop);
   life.onStop(
     'stage folders',
-    startStageFolders({ store, log, imports: parts.imports, home: parts.env.HOME ?? homedir() }),
+    startStageFolders({
+      ...{ store, log, imports: parts.imports, home: parts.env.HOME ?? homedir() },
+      mayWatch: membership?.places.isFirst,
+    }),
   );
-  return { scheduler, endAllIdle: idleWatch.endAllIdle };
+  return { scheduler, mayStart, endAllIdle: idleWatch.endAllIdle };
 }

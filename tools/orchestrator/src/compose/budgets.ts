@@ -8,6 +8,8 @@ import type { StartContext } from './start-context.ts';
 
 interface BudgetServicesParts {
   store: Store;
+  /** See `MachineStores.own`. */
+  own: Store;
   sessions: Sessions;
   messages: Pick<MessageQueue, 'sendTextIn' | 'release'>;
   sideRuns: Pick<SideRuns, 'nudge'>;
@@ -18,14 +20,16 @@ type BudgetNews = 'figures' | 'limits';
 
 /** Builds the budgets, and watches what is spent. */
 export function composeBudgets({ log, edges, life }: StartContext, parts: BudgetServicesParts) {
-  const { store, sessions, messages, sideRuns } = parts;
+  const { store, own, sessions, messages, sideRuns } = parts;
   const listeners = new Set<(news: BudgetNews) => void>();
   const tell = (news: BudgetNews) => {
     if (news === 'limits') sideRuns.nudge();
     for (const listener of listeners) listener(news);
   };
   const watch = startBudgetWatch({
-    ...{ store, edges, log, interrupt: sessions.interrupt },
+    // Spending anywhere counts; turns are interrupted where they run.
+    ...{ store: { read: own.read, transact: own.transact, onEvent: store.onEvent }, edges, log },
+    interrupt: sessions.interrupt,
     onFigures: () => tell('figures'),
     onDay: () => tell('limits'),
   });

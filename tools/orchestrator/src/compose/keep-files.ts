@@ -14,7 +14,7 @@ import type { StartContext } from './start-context.ts';
  */
 export async function keepFiles(
   { config, log, edges, life }: StartContext,
-  { store, worktrees, cleanUp, env }: Storage & Repositories,
+  { store, worktrees, cleanUp, env }: Pick<Storage, 'store'> & Repositories,
 ) {
   const { dataDir } = config;
   const draftFiles = createDraftFiles({ store });

@@ -8,11 +8,20 @@ import type { StartContext } from './start-context.ts';
 /** Builds what people do with permission rules, and goes on with what an earlier run has not told Claude. */
 export async function composeRules(
   { edges, log }: StartContext,
-  { store, messages, liveRules }: Pick<RunningSessions, 'liveRules'> & { store: Store; messages: MessageQueue },
+  {
+    store,
+    own,
+    messages,
+    liveRules,
+  }: Pick<RunningSessions, 'liveRules'> & {
+    store: Store;
+    own: Store;
+    messages: MessageQueue;
+  },
 ): Promise<{ rules: Rules; denialRetries: DenialRetries }> {
   const { settle } = liveRules;
   const { requireResumable, sendTextIn: sendText } = messages;
-  const denialRetries = createDenialRetries({ store, edges, log, settle, requireResumable, sendText });
+  const denialRetries = createDenialRetries({ store: own, edges, log, settle, requireResumable, sendText });
   await denialRetries
     .resume()
     .catch((error: unknown) => log.error({ err: error }, 'telling Claude of an allowed call failed'));

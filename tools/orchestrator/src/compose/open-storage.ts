@@ -1,3 +1,4 @@
+import type { MachineId } from '@callboard/contract';
 import { describeDiskError } from '@callboard/runtime/disk-errors';
 import { AlreadyHeld, acquireProcessLock, type ProcessLock } from '@callboard/runtime/process-lock';
 import { createDataDir, dataDirLayout } from '../data-dir.ts';
@@ -12,11 +13,19 @@ import type { Store } from '../store/store.ts';
 import { requireStoreHere } from '../store/store-location.ts';
 import type { StartContext } from './start-context.ts';
 
+/** A store that other machines use as well. */
+export interface SharedStore {
+  /** Has the store refuse everything that is written under another epoch. */
+  fenceWith(fence: { machineId: MachineId; epoch: number }): void;
+}
+
 export interface Storage {
   lock: ProcessLock;
   disk: DiskWatch;
   store: Store;
   searchIndex: SearchIndex;
+  /** Null: this machine has the store to itself. */
+  shared: SharedStore | null;
   /** Set `end` when the spawner runs: it must end after the store, and before the lock is released. */
   spawner: { end: () => Promise<void> };
 }
@@ -50,7 +59,7 @@ export async function openStorage({ config, log, edges, limits, life }: StartCon
     mayGrow: () => disk.diskPauseReason() === null,
   });
   life.onStop('search index', searchIndex.stop);
-  return { lock, disk, store, searchIndex, spawner };
+  return { lock, disk, store, searchIndex, shared: null, spawner };
 }
 
 /**

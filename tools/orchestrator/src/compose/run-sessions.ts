@@ -18,6 +18,7 @@ import type { Store } from '../store/store.ts';
 import type { Trust } from '../trust/trust.ts';
 import type { SetUp } from '../worktree-commands/set-up.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
+import type { Membership } from './join-machines.ts';
 import type { StartContext } from './start-context.ts';
 
 export interface RunSessionsParts {
@@ -28,6 +29,7 @@ export interface RunSessionsParts {
   setUp: SetUp;
   claude: ClaudeWatch;
   sandbox: SandboxWatch;
+  membership: Membership | null;
   /** The user's environment, and the one that `claude` gets. */
   env: Record<string, string>;
   claudeEnv: Record<string, string>;
@@ -52,7 +54,7 @@ const NOW_EVERY_MS = 1_000;
 /** Builds the sessions and the watches of their processes, and re-attaches to the processes of earlier runs. */
 export async function runSessions(context: StartContext, parts: RunSessionsParts): Promise<RunningSessions> {
   const { config, log, edges, limits, life } = context;
-  const { store, trust, env, claudeEnv, onSessionNow, ...shared } = parts;
+  const { store, trust, env, claudeEnv, onSessionNow, membership, ...shared } = parts;
   const { graces } = limits;
   const lowPriorityWork = await startLowPriorityWork({ store, edges, log });
   life.onStop('low-priority work', lowPriorityWork.stop);
@@ -60,6 +62,7 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   life.onStop('live nows', liveNows.stop);
   const sessions = createSessions({
     ...{ ...shared, store, trust, edges, log, lowPriorityWork, graces, dataDir: config.dataDir, env: claudeEnv },
+    ...{ claims: membership?.claims, mayWrite: membership?.lease.isHeld },
     onLiveNow: liveNows.changed,
     initializeTimeoutMs: limits.initializeMs,
     onRuleUsed: (stageId, toolUseId) => settingsWatch.onRuleUsed(stageId, toolUseId),

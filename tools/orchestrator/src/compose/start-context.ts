@@ -1,8 +1,13 @@
+import { homedir } from 'node:os';
 import type { Lifecycle } from '@callboard/runtime/lifecycle';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import type { Edges } from '../lib/edges.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { LeaseTimes } from '../machines/lease.ts';
 import type { StopGraces } from '../sessions/launch/stop-launch.ts';
+
+/** The person's home folder. */
+export const homeOf = ({ HOME }: Readonly<Record<string, string>>): string => HOME ?? homedir();
 
 /** The dependencies of every part of the orchestrator. */
 export interface StartContext {
@@ -44,6 +49,8 @@ export interface TimeLimits {
   limitLookMs: number;
   /** How long after a code host was asked about a pull request it is usually asked again. */
   pullRequestMs: number;
+  /** How long this machine's lease on a shared store lasts, and how often it is renewed. */
+  lease: LeaseTimes;
   /** How long after a start an untested `claude` is tested, in the background. */
   trialDelayMs: number;
 }
@@ -64,5 +71,6 @@ export const TIME_LIMITS: TimeLimits = {
   loginLookMs: 2_000,
   limitLookMs: 15_000,
   pullRequestMs: 60_000,
+  lease: { leaseMs: 20_000, renewMs: 5_000, marginMs: 3_000 },
   trialDelayMs: 5_000,
 };

@@ -1,6 +1,7 @@
 import { startAnnouncer } from '../announcements/announcer.ts';
 import { createAttendance } from '../announcements/attendance.ts';
 import { startDeliverer } from '../announcements/deliverer.ts';
+import type { Machines } from '../machines/machines.ts';
 import { createCaller } from '../outgoing/caller.ts';
 import { createOutgoingCommands, endOutgoingLeft } from '../outgoing/run-outgoing-command.ts';
 import { createWebhookChannel } from '../outgoing/webhook-channel.ts';
@@ -19,10 +20,12 @@ interface TellPeopleParts {
   store: Store;
   /** The user's environment. */
   env: Readonly<Record<string, string>>;
+  /** Null: one machine has everything. */
+  machines: Pick<Machines, 'leads'> | null;
 }
 
 /** What tells people of requests, failures and finished stages outside of the page. */
-export async function tellPeople(context: StartContext, { store, env }: TellPeopleParts) {
+export async function tellPeople(context: StartContext, { store, env, machines }: TellPeopleParts) {
   const { config, log, edges, limits, life } = context;
   const attendance = createAttendance(edges);
   const keys = await loadPushKeys(store);
@@ -37,7 +40,7 @@ export async function tellPeople(context: StartContext, { store, env }: TellPeop
   ];
   const pushDevices = createPushDevices({ store, edges, sender, publicKey: keys.publicKey });
   life.onStop('push devices', pushDevices.stop);
-  const deliverer = startDeliverer({ store, edges, log, channels });
+  const deliverer = startDeliverer({ store, edges, log, channels, leads: machines?.leads });
   life.onStop('deliverer', deliverer.stop);
   const webhooks = createWebhooks({ store, edges, caller, publicUrl, onQueued: deliverer.nudge });
   life.onStop('webhooks', webhooks.stop);

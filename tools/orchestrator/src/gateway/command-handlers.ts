@@ -5,6 +5,7 @@ import { type GoingBackParts, goingBackCommands } from './commands/going-back-co
 import { type HoldParts, holdCommands } from './commands/hold-commands.ts';
 import { type LimitParts, limitCommands } from './commands/limit-commands.ts';
 import { loginCommands } from './commands/login-commands.ts';
+import { type MachineParts, machineCommands } from './commands/machine-commands.ts';
 import { type MessageParts, messageCommands } from './commands/message-commands.ts';
 import { type MetricsParts, metricsCommands } from './commands/metrics-commands.ts';
 import { type MoveInParts, moveInCommands } from './commands/move-in-commands.ts';
@@ -35,6 +36,7 @@ export type HandlerParts = BoardParts &
   GoingBackParts &
   LimitParts &
   HoldParts &
+  MachineParts &
   BudgetParts &
   RuleParts &
   Parameters<typeof loginCommands>[0];
@@ -56,6 +58,7 @@ export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...goingBackCommands(parts),
   ...limitCommands(parts),
   ...holdCommands(parts),
+  ...machineCommands(parts),
   ...budgetCommands(parts),
   ...ruleCommands(parts),
   ...loginCommands(parts),

@@ -13,6 +13,7 @@ import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { CommandContext, CommandHandlers } from './commands/command-handler.ts';
+import { type CommandRouter, type ForeignCommand, RelayedError } from './route-commands.ts';
 
 const UNNAMED = { name: 'someone' };
 
@@ -20,6 +21,8 @@ export interface ExecutionParts {
   handlers: CommandHandlers;
   logins: Pick<Logins, 'check'>;
   log: Logger;
+  /** Left out where one machine has everything. */
+  router?: CommandRouter | undefined;
 }
 
 /**
@@ -27,7 +30,7 @@ export interface ExecutionParts {
  * Checks the frame's credential right before the command, so a revoked credential is refused at once.
  */
 export async function executeCommand(
-  { handlers, logins, log }: ExecutionParts,
+  { handlers, logins, log, router }: ExecutionParts,
   text: string,
   watch: CommandContext['watch'],
 ): Promise<ReplyFrame | null> {
@@ -35,13 +38,30 @@ export async function executeCommand(
   const id = idOf(raw);
   try {
     const { type, id: _id, actor: given, credential, ...fields } = CommandFrame.parse(raw);
+    if (router !== undefined && credential !== undefined) await router.knowLogin(credential);
     const login = credential === undefined ? null : logins.check(credential);
     const actor = login?.actor ?? given ?? UNNAMED;
-    const data = await dispatch(handlers, type, fields, { actor, login, watch });
+    const context = { actor, login, watch };
+    const elsewhere = (await router?.route(type, fields, context)) ?? null;
+    const data = elsewhere === null ? await dispatch(handlers, type, fields, context) : elsewhere.data;
     return id === undefined ? null : { type: 'reply', id, ok: true, data };
   } catch (error) {
     const told = commandError(error, log);
     return id === undefined ? null : { type: 'reply', id, ok: false, error: told };
+  }
+}
+
+/** Executes a command whose credential another machine has checked. Returns the reply as JSON; never throws. */
+export async function executeForeign(
+  { handlers, log }: Pick<ExecutionParts, 'handlers' | 'log'>,
+  { type, fields, actor, login }: ForeignCommand,
+): Promise<string> {
+  try {
+    const known = CommandFrame.parse({ type }).type;
+    const context = { actor, login, watch: () => undefined };
+    return JSON.stringify({ ok: true, data: await dispatch(handlers, known, fields, context) });
+  } catch (error) {
+    return JSON.stringify({ ok: false, error: commandError(error, log) });
   }
 }
 
@@ -65,6 +85,7 @@ async function dispatch<T extends CommandType>(
 }
 
 function commandError(error: unknown, log: Logger): CommandError {
+  if (error instanceof RelayedError) return error.told;
   if (error instanceof Rejection) {
     return {
       code: error.code,

@@ -89,6 +89,7 @@ export function startHolds({ store, log, interrupt, resumeReleased }: HoldsParts
   const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'following holds failed'));
   const unlisten = store.onEvent(({ type, data }) => {
     if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.nudge();
+    if (type === 'stage-updated' && data.stage.held) passes.nudge(); // with an interrupt that another machine stored
     if (type === 'session-updated' && isAnyAsked) passes.nudge();
   });
   passes.nudge();

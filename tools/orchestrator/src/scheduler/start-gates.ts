@@ -10,6 +10,9 @@ export type HoldReason = Omit<StartHold, 'stageIds'>;
  */
 export type StageGate = (stage: StageView, starting: number) => HoldReason | null;
 
+/** Another machine starts the stage, so nothing holds it. */
+export const ELSEWHERE: HoldReason = { code: 'machine', reason: 'Another machine starts it', until: null };
+
 /** A reason to hold automatic starts: reads what it needs, once for each pass of the scheduler. */
 export type StartGate = () => StageGate | Promise<StageGate>;
 
@@ -41,6 +44,7 @@ export function planStarts(
   for (const stage of [...stages.filter(isDue).toSorted(byReset), ...ready]) {
     const begun = plan.start.length + plan.goOn.length;
     const refusal = firstRefusal(gates, stage, beingStarted + begun);
+    if (refusal === ELSEWHERE) continue;
     if (refusal !== null) addHold(plan.holds, refusal, stage.id);
     else if (begun < room) (stage.session === null ? plan.start : plan.goOn).push(stage.id);
   }

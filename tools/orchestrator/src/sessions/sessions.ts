@@ -17,6 +17,7 @@ import { requireStage } from '../store/require.ts';
 import type { Tx } from '../store/store.ts';
 import { endIfIdle } from './end-if-idle.ts';
 import type { SessionExecutor } from './executor/session-executor.ts';
+import type { Claims } from './launch/begin-launch.ts';
 import {
   ALARMED,
   createLaunchRegistry,
@@ -33,6 +34,8 @@ import { recoverLostOutput, saysItRests } from './recover-lost-output.ts';
 import { listDeferred, resumeDeferred, resumeDeferredWork } from './resume-deferred-work.ts';
 
 export interface SessionsParts extends SharedExecutorParts, Omit<SpawnParts, 'storing' | 'attach'> {
+  /** As `BeginParts.claims`. */
+  claims?: Claims | undefined;
   /** Called when a process is attached again after a restart, and when the end of a launch is stored. For metrics. */
   onLaunchNews: (news: 're-attached' | LaunchEnd['kind']) => void;
 }

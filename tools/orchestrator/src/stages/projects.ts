@@ -34,12 +34,28 @@ export interface Projects {
   remove(id: ProjectId): Promise<Project>;
 }
 
+/** Where repositories are, if several machines share the store. */
+interface SharedPlaces {
+  /** One name for all addresses of a remote; null for a folder. */
+  nameOf(address: string): string | null;
+  /** As `Places.join` and `Places.add` of the machines. */
+  join(tx: Tx, repository: { root: string; remote: string | null; name: string | null }): Promise<Project | null>;
+  add(tx: Tx, project: Project, remote: string | null): Promise<void>;
+}
+
 export interface ProjectsParts extends FolderParts {
+  /** Left out where one machine has everything. */
+  places?: SharedPlaces | undefined;
   store: Store;
   worktrees: Worktrees;
 }
 
-export function createProjects({ store, worktrees, ...places }: ProjectsParts): Projects {
+export function createProjects({ store, worktrees, places: shared, ...places }: ProjectsParts): Projects {
+  async function remoteOf(root: string): Promise<string | null> {
+    const remote = shared === undefined ? null : await worktrees.remote({ path: root });
+    return remote?.urls.map((url) => shared?.nameOf(url) ?? null).find((found) => found !== null) ?? null;
+  }
+
   async function save(tx: Tx, project: Project): Promise<Project> {
     await tx.projects.save(project);
     await tx.emit({ type: 'project-updated', data: { projectId: project.id, project } });
@@ -49,24 +65,27 @@ export function createProjects({ store, worktrees, ...places }: ProjectsParts): 
   return {
     async register({ path, name, settings }) {
       const { root } = await worktrees.inspect(expandHome(path, places.home));
+      const remote = await remoteOf(root);
       const registered = await store.transact(async (tx) => {
         const known = await tx.projects.findByPath(root);
         if (known !== null) return { project: known, created: false };
+        const joined = await shared?.join(tx, { root, remote, name: name ?? null });
+        if (joined != null) return { project: await save(tx, joined), created: false };
         const id = await unusedId(tx, basename(root));
-        return {
-          project: await save(tx, {
-            id,
-            name: name ?? basename(root),
-            path: root,
-            createdAt: tx.now,
-            settings: ProjectSettings.parse({ sandbox: true, ...defined(settings) }),
-            gitSettings: NOTHING_TO_AGREE,
-            trust: NOTHING_TO_TRUST,
-            file: null,
-            stageFolders: [],
-          }),
-          created: true,
+        const project: Project = {
+          id,
+          name: name ?? basename(root),
+          path: root,
+          createdAt: tx.now,
+          settings: ProjectSettings.parse({ sandbox: true, ...defined(settings) }),
+          gitSettings: NOTHING_TO_AGREE,
+          trust: NOTHING_TO_TRUST,
+          file: null,
+          stageFolders: [],
         };
+        await save(tx, project);
+        await shared?.add(tx, project, remote);
+        return { project, created: true };
       });
       // A person set up its current git settings, so they count as agreed.
       if (registered.created) await worktrees.gitSettings(registered.project);

@@ -20,8 +20,9 @@ import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { requireBegunKept } from './begun-phases.ts';
-import { type ChosenPipeline, choosePipeline, type PipelinesFor } from './find-pipeline.ts';
+import { choosePipeline, type PipelinesFor } from './find-pipeline.ts';
 import { forgetStage } from './forget-stage.ts';
+import { chosenOf, newStage } from './new-stage.ts';
 
 /** What else a new stage has, stored in the same transaction. */
 export interface MoreOfStage {
@@ -63,6 +64,8 @@ interface StagesParts {
   /** The settings in force of new stages of a project. @throws Rejection `unknown_project` */
   settingsOf: (projectId: ProjectId) => Promise<{ settings: { defaults: StageDefaults } }>;
   pipelinesFor: PipelinesFor;
+  /** Checks that a pin names a machine; without it, there is one machine. @throws Rejection `unknown_machine` */
+  requireMachine?: ((pin: string) => Promise<void>) | undefined;
 }
 
 /** Who holds a stage if no person is named. */
@@ -74,9 +77,19 @@ const KEPT_ONCE_STARTED = [
   ...(['permissionMode', 'effort', 'base', 'branch'] as const),
 ];
 
-export function createStages({ store, worktrees, settingsOf, pipelinesFor }: StagesParts): Stages {
+const refusePin = (): Promise<never> =>
+  Promise.reject(new Rejection('unknown_machine', 'This Callboard has one machine, so none can be chosen.'));
+
+export function createStages({
+  store,
+  worktrees,
+  settingsOf,
+  pipelinesFor,
+  requireMachine = refusePin,
+}: StagesParts): Stages {
   return {
     async create(wanted, { fields, also } = {}) {
+      if (wanted.machine != null) await requireMachine(wanted.machine);
       await requireStart({ store, worktrees }, wanted, { projectId: wanted.projectId, stageId: null });
       const { defaults } = (await settingsOf(wanted.projectId)).settings;
       const chosen = await choosePipeline({ pipelinesFor }, wanted, { projectId: wanted.projectId, worktree: null });
@@ -96,6 +109,7 @@ export function createStages({ store, worktrees, settingsOf, pipelinesFor }: Sta
     },
 
     async update(stageId, patch, actor = CALLBOARD) {
+      if (patch.machine != null) await requireMachine(patch.machine);
       const before = await requireStage(store.read, stageId);
       const { projectId } = before;
       if ((await store.read.sessions.find(stageId)) === null)
@@ -181,52 +195,6 @@ async function changeAttachments(
   await storeAttachments(tx, stage.id, change);
   return change.files;
 }
-
-/** Returns what the person chose, or else the project's defaults. */
-const chosenOf = (wanted: NewStage, { mode, model, effort }: StageDefaults) => ({
-  permissionMode: wanted.permissionMode ?? mode ?? 'default',
-  model: wanted.model === undefined ? (model ?? null) : wanted.model,
-  effort: wanted.effort === undefined ? (effort ?? null) : wanted.effort,
-});
-
-/** Returns a stage that has not been started, with defaults for omitted fields. */
-const newStage = (wanted: NewStage, id: StageId, now: string, chosen: ChosenPipeline): Stage => ({
-  id,
-  projectId: wanted.projectId,
-  title: wanted.title,
-  prompt: wanted.prompt,
-  promptIsCommand: wanted.promptIsCommand ?? false,
-  attachments: [],
-  dependsOn: [...new Set(wanted.dependsOn)],
-  priority: wanted.priority ?? 2,
-  permissionMode: wanted.permissionMode ?? 'default',
-  model: wanted.model ?? null,
-  effort: wanted.effort ?? null,
-  base: wanted.base ?? null,
-  branch: wanted.branch ?? null,
-  group: wanted.group ?? null,
-  sandbox: wanted.sandbox ?? null,
-  autoStart: wanted.autoStart ?? false,
-  held: wanted.held ?? false,
-  heldBy: null,
-  pipeline: chosen.pipeline ?? [],
-  finish: chosen.finish ?? null,
-  goesOnAtReset: wanted.goesOnAtReset ?? null,
-  source: null,
-  sourceSign: null,
-  issue: null,
-  adopted: null,
-  origin: null,
-  completedAt: null,
-  merged: null,
-  pullRequest: null,
-  finishing: null,
-  worktree: null,
-  setup: null,
-  fork: null,
-  createdAt: now,
-  updatedAt: now,
-});
 
 async function removable(tx: Tables, stageId: StageId): Promise<Stage> {
   const stage = await requireStage(tx, stageId);

@@ -16,6 +16,8 @@ export interface StageFoldersParts {
   home: string;
   /** How long a folder must be quiet before it is read. An editor writes a file in several steps. */
   quietMs?: number;
+  /** Whether this machine watches the folders of a project: one of those that have it does. */
+  mayWatch?: ((projectId: ProjectId) => boolean) | undefined;
 }
 
 const QUIET_MS = 500;
@@ -30,12 +32,12 @@ const TOO_MANY = `It has more than ${MOST_FOLDERS} folders, so it is not watched
  * @returns how to stop
  */
 export function startStageFolders(parts: StageFoldersParts): () => Promise<void> {
-  const { store, log } = parts;
+  const { store, log, mayWatch = () => true } = parts;
   const watched = new Map<string, WatchedFolder>();
 
   /** Begins and ends watching as the projects say. */
   async function reconcile(): Promise<void> {
-    const projects = await store.read.projects.list();
+    const projects = (await store.read.projects.list()).filter(({ id }) => mayWatch(id));
     const wanted = new Map(
       projects.flatMap((project) =>
         project.settings.stageFolders.map((path) => [keyOf(project.id, path), { project, path }]),

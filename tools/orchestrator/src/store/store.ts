@@ -5,6 +5,7 @@ import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-t
 import type { HoldsTable } from './ports/holds-table.ts';
 import type { LimitsTable } from './ports/limits-table.ts';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
+import type { MachineCommandsTable, MachinesTable, ProjectPlacesTable } from './ports/machine-tables.ts';
 import type { NumbersTable } from './ports/numbers-table.ts';
 import type { PeopleTable } from './ports/people-table.ts';
 import type { AgreedTable, CapabilitiesTable, ProjectsTable } from './ports/project-tables.ts';
@@ -61,6 +62,9 @@ export interface Tables {
   readonly deliveries: DeliveriesTable;
   readonly push: PushTable;
   readonly webhooks: WebhooksTable;
+  readonly machines: MachinesTable;
+  readonly projectPlaces: ProjectPlacesTable;
+  readonly machineCommands: MachineCommandsTable;
   readonly clock: ClockTable;
 }
 
@@ -138,6 +142,11 @@ export interface Store {
   onGiven(launchId: LaunchId, take: (rows: readonly OutboxRow[]) => void): () => void;
   /** Calls the listener with every event after its commit. Returns a function that unsubscribes. */
   onEvent(listener: (event: BoardEvent) => void): () => void;
+  /**
+   * Calls the listener when another process has committed to this store: at once, if the news arrives, else within a second or two.
+   * A hint: it may come late, twice or for nothing. Never with a store that has one user.
+   */
+  onForeignCommit(listener: () => void): () => void;
   /** Tests whether the store can write, without changing anything. @throws OperationalError `storage_failed` */
   probe(): Promise<void>;
   /** Calls the listener after each transaction with the reason why the store cannot write; null if it can. */

@@ -13,12 +13,20 @@ export interface Publishing {
   planPush(project: Project, worktree: Worktree, base: string | null): Promise<PushPlan>;
   /** Returns the remote that `planPush` would push to; null if there is none. @throws OperationalError `worktree_failed` */
   remote(project: Pick<Project, 'path'>): Promise<Remote | null>;
+  /** Fetches a branch and returns the commit that was pushed last; null if the remote has no such branch. `hasBase`: it follows on that commit. */
+  fetchPushed(project: Pick<Project, 'path'>, work: Pick<Worktree, 'branch' | 'base'>): Promise<PushedWork | null>;
   /** Pushes one commit to one branch, never by force. Never rejects but for a bug. */
   push(project: Project, worktree: Worktree, order: PushOrder, signal: AbortSignal): Promise<Pushed>;
   /** Writes a note about a commit into `refs/notes/callboard`, in place of an earlier one. @throws OperationalError `worktree_failed` */
   addNote(project: Project, commit: string, text: string): Promise<void>;
   /** Returns what a pull request brought in when it was merged on the remote. @throws OperationalError `worktree_failed` */
   mergedThere(project: Project, worktree: Worktree, there: MergedThere): Promise<MergedElsewhere>;
+}
+
+/** The work of a stage as the remote has it. */
+export interface PushedWork {
+  commit: string;
+  hasBase: boolean;
 }
 
 /** A pull request that was merged. */
@@ -43,6 +51,7 @@ export const publishing = (git: GuardedGit): Publishing => ({
   planPush: (project, worktree, base) => planPush(git, project, worktree, base),
   remote: (project) => remoteOf(git, project),
   push: (project, worktree, order, signal) => pushBranch(git.until(signal, PUSH_MS), project, worktree, order),
+  fetchPushed: (project, work) => fetchPushed(git, project, work),
   addNote: (project, commit, text) => addNote(git, project, commit, text),
   mergedThere: (project, worktree, there) => mergedThere(git, project, worktree, there),
 });
@@ -51,6 +60,24 @@ export const publishing = (git: GuardedGit): Publishing => ({
 async function addNote(git: Git, { path }: Project, commit: string, text: string): Promise<void> {
   const identity = await identityOptions(git, path);
   await git.must(path, [...identity, 'notes', '--ref=callboard', 'add', '--force', '--message', text, commit]);
+}
+
+/** Without a connection, what was fetched last counts. */
+async function fetchPushed(
+  git: Git,
+  { path }: Pick<Project, 'path'>,
+  { branch, base }: Pick<Worktree, 'branch' | 'base'>,
+): Promise<PushedWork | null> {
+  const remote = await remoteOf(git, { path });
+  if (remote === null) return null;
+  const ref = `refs/remotes/${remote.name}/${branch}`;
+  const refspec = `+refs/heads/${branch}:${ref}`;
+  await git.try(path, ['fetch', '--quiet', '--no-write-fetch-head', '--', remote.name, refspec]);
+  const found = await git.try(path, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
+  if (found.failed) return null;
+  const commit = found.stdout.trim();
+  const hasBase = !(await git.try(path, ['merge-base', '--is-ancestor', base, commit])).failed;
+  return { commit, hasBase };
 }
 
 async function mergedThere(

@@ -26,6 +26,8 @@ export interface OutboxWriterParts {
   edges: Pick<Edges, 'now'>;
   channel: Channel;
   launchId: LaunchId;
+  /** False while another machine may count this one as gone: nothing is written then. Nudge when that is over. */
+  mayWrite?: (() => boolean) | undefined;
   /** The process no longer reads. */
   onGone: () => void;
   onError: (error: unknown) => void;
@@ -49,7 +51,7 @@ export interface OutboxWriter extends NudgedWorker {
  * may wait a moment for a transaction that comes anyway; a control request is marked first, so it is never written twice.
  */
 export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
-  const { store, edges, channel, launchId, onGone, onError } = parts;
+  const { store, edges, channel, launchId, mayWrite = () => true, onGone, onError } = parts;
   /** The next rows, known without a query. */
   let handed: readonly OutboxRow[] = [];
   /** The store may have accepted rows that were not handed over: from before the start, behind a waiting line, or after a failure. */
@@ -72,6 +74,14 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
     else marks.storeSoon();
   }
 
+  const next = (waiting: OutboxRow[]): OutboxRow | undefined => (mayWrite() ? waiting.shift() : undefined);
+
+  /** Leaves rows for the next pass. The store finds those again that it does not call written. */
+  function keep(waiting: readonly OutboxRow[]): void {
+    mustLook = true;
+    handed = [...waiting.filter(isMarked), ...handed];
+  }
+
   /** Awaits nothing before it writes the first row that was handed over. */
   async function pass(): Promise<void> {
     if (state === 'stopped') return;
@@ -81,11 +91,11 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
       const found = mustLook ? await lookIntoStore() : [];
       waiting = [...found, ...handed].toSorted((a, b) => a.ordinal - b.ordinal);
       handed = [];
-      for (let row = waiting.shift(); row !== undefined; row = waiting.shift()) await writeRow(row);
+      for (let row = next(waiting); row !== undefined; row = next(waiting)) await writeRow(row);
+      if (waiting.length > 0) keep(waiting);
       state = 'resting';
     } catch (error) {
-      mustLook = true;
-      handed = waiting.filter(isMarked);
+      keep(waiting);
       const isGone = error instanceof AppError && error.code === 'process_gone';
       state = isGone ? 'stopped' : 'resting';
       if (!isGone) throw error;
@@ -103,7 +113,7 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
   return {
     markIn: marks.storeIn,
     mark: marks.store,
-    takesAtOnce: () => state === 'resting' && !mustLook && handed.length === 0,
+    takesAtOnce: () => state === 'resting' && !mustLook && handed.length === 0 && mayWrite(),
     take(rows) {
       if (state !== 'resting' || mustLook) mustLook = true;
       handed = [...handed, ...(mustLook ? rows.filter(isMarked) : rows)];

@@ -26,6 +26,8 @@ export interface ExecutorParts extends OutputHints {
   /** Rung with a stage's id when its launch has something to write. */
   outboxBell: Bell<StageId>;
   lowPriorityWork: Pick<LowPriorityWork, 'add' | 'stir'>;
+  /** As `OutboxWriterParts.mayWrite`. */
+  mayWrite?: (() => boolean) | undefined;
   /** The session was put under alarm. */
   onAlarm: (stageId: StageId) => void;
   /** The output of a living process can no longer be read; its transcript says why. */
@@ -98,7 +100,7 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
   const detaching = new AbortController();
   const storing = { store, log, signal: detaching.signal };
   const writer = createOutboxWriter({
-    ...{ store, edges, channel, launchId },
+    ...{ store, edges, channel, launchId, mayWrite: parts.mayWrite },
     onGone: () => log.info('the process no longer reads'),
     onError: (error) => log.error({ err: error }, 'writing the outbox failed'),
   });

@@ -1,9 +1,18 @@
 import { join } from 'node:path';
-import { CONTINUE_MESSAGE, LaunchId, type PermissionRule, type Stage, type StageId } from '@callboard/contract';
+import {
+  CONTINUE_MESSAGE,
+  LaunchId,
+  type MachineId,
+  MessageId,
+  type PermissionRule,
+  type Stage,
+  type StageId,
+} from '@callboard/contract';
 import type { LaunchConversation } from '../../claude/launch/arguments.ts';
 import { saveChange } from '../../domain/change-session.ts';
 import { firstMessage } from '../../domain/first-message.ts';
 import { noteFork } from '../../domain/going-back.ts';
+import { continueElsewhere, takeOver } from '../../domain/machine-loss.ts';
 import { deliver, makeUrgent } from '../../domain/message-delivery.ts';
 import { newSession } from '../../domain/new-session.ts';
 import { noteFirstPhase } from '../../domain/pipeline.ts';
@@ -33,6 +42,15 @@ export interface BegunLaunch {
 export interface BeginParts {
   edges: Edges;
   dataDir: string;
+  /** Left out where one machine has everything. */
+  claims?: Claims | undefined;
+}
+
+/** Lets this machine alone start a stage. */
+export interface Claims {
+  readonly here: MachineId;
+  /** Claims the stage for this machine. @throws Rejection `already_running`; OperationalError `lease_lost` */
+  claim(tx: Tx, stage: Stage): Promise<Stage>;
 }
 
 export interface LaunchRequest {
@@ -52,12 +70,14 @@ export interface LaunchRequest {
  */
 export async function beginLaunch(
   tx: Tx,
-  { edges, dataDir }: BeginParts,
+  { edges, dataDir, claims }: BeginParts,
   { stageId, actor, message, beyondBudget = false }: LaunchRequest,
 ): Promise<BegunLaunch> {
-  const stage = await requireStage(tx, stageId);
+  const wanted = await requireStage(tx, stageId);
   const found = await tx.sessions.find(stageId);
-  await requireStartable(tx, stage, found);
+  await requireStartable(tx, wanted, found);
+  const taken = await takeOver(tx, wanted, claims?.here ?? null);
+  const stage = claims === undefined ? taken.stage : await claims.claim(tx, taken.stage);
   const launchId = LaunchId.parse(edges.newId());
   const folder = join(dataDir, 'sessions', stageId, launchId);
   await tx.launches.insert({ id: launchId, stageId, folder, createdAt: tx.now });
@@ -67,7 +87,8 @@ export async function beginLaunch(
     return tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype } } });
   };
   await ask('initialize', initializeId);
-  const before = found ?? newSession(stage, tx.now);
+  const known = found ?? newSession(stage, tx.now);
+  const before = taken.isElsewhere ? { ...known, ...NEW_CONVERSATION } : known;
   // A new conversation has cost nothing yet. The count of a process that died is lost, so the next one is asked for its
   // starting count before it is given anything that costs.
   const isNew = before.sessionId === null;
@@ -86,7 +107,9 @@ export async function beginLaunch(
     delivered: [],
   };
   if (found === null) noteFork(change, tx.now, stage);
-  if (await repeatLostMessages(tx, change)) {
+  const isMoved = taken.isElsewhere && found !== null;
+  if (isMoved) await tellElsewhere(tx, edges, change, { stage, actor, message });
+  else if (await repeatLostMessages(tx, change)) {
     // One at a time: the CLI would fold the next message into the repeated turn.
     const next = message ?? (await tx.outbox.queueOf(stageId))[0];
     if (next !== undefined) await makeUrgent(tx, change, next);
@@ -100,6 +123,27 @@ export async function beginLaunch(
     conversation: sessionId === null ? { ...forkOf, start: edges.newWireId() } : { resume: sessionId },
     rules: await tx.rules.listFor(stage.projectId, stageId, tx.now),
   };
+}
+
+/** What a session is without the conversation and the worktree of its lost machine. */
+const NEW_CONVERSATION = { sessionId: null, forkOf: null, promptBlocked: null, contextUsage: null, changes: null };
+
+/** Gives a new conversation what it has to know, ahead of the queue. */
+async function tellElsewhere(
+  tx: Tx,
+  edges: Edges,
+  change: SessionChange,
+  { stage, actor, message }: { stage: Stage; actor: string | null; message: MessageRow | undefined },
+): Promise<void> {
+  const page = await tx.transcript.page(stage.id, { after: undefined, before: undefined, limit: 200 });
+  const said = page.flatMap((entry) => (entry.kind === 'text' && entry.parentToolUseId === null ? [entry.text] : []));
+  const wireId = edges.newWireId();
+  const row = { id: tx.newId(), stageId: stage.id, launchId: null, wireId, actor, createdAt: tx.now };
+  await tx.outbox.insert({ ...row, body: textMessage(continueElsewhere(stage, said)) });
+  const told = await tx.outbox.findQueued(stage.id, MessageId.parse(wireId));
+  if (told === null) throw new Error(`the first message of ${stage.id} is gone`);
+  if (message !== undefined) await makeUrgent(tx, change, message);
+  await deliver(tx, change, told);
 }
 
 /** Messages that waited for room on the disk are now in the queue of a running session, so they must not resume it again. */

@@ -10,7 +10,7 @@ import type { LaunchRecord, MessageRow } from '../../store/records.ts';
 import { isStorageFailure } from '../../store/storage-failure.ts';
 import type { Tx } from '../../store/store.ts';
 import { retryUntilStored } from '../retry-until-stored.ts';
-import { type BegunLaunch, beginLaunch, type LaunchRequest } from './begin-launch.ts';
+import { type BeginParts, type BegunLaunch, beginLaunch, type Claims, type LaunchRequest } from './begin-launch.ts';
 import { type SpawnParts, spawnLaunch } from './spawn-launch.ts';
 
 /** The end reason of a launch that was begun and never spawned. Stored: `re-attach-launches.ts` counts launches by it. */
@@ -19,6 +19,7 @@ export const BEGUN_AGAIN =
 
 export interface LauncherParts extends SpawnParts {
   edges: Edges;
+  claims?: Claims | undefined;
 }
 
 /** How a person wants a stage to start. */
@@ -49,7 +50,8 @@ export interface Launcher {
 }
 
 export function createLauncher(parts: LauncherParts): Launcher {
-  const { storing, edges, dataDir } = parts;
+  const { storing } = parts;
+  const begin: BeginParts = parts;
   const { store, log } = storing;
   const spawns = createSpawns(parts);
 
@@ -73,7 +75,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
 
   async function resumeIn(tx: Tx, request: LaunchRequest): Promise<void> {
     const { stageId } = request;
-    const begun = await beginLaunch(tx, { edges, dataDir }, request);
+    const begun = await beginLaunch(tx, begin, request);
     tx.afterCommit(() => {
       spawns.begin(begun).catch((error: unknown) => log.warn({ err: error, stageId }, 'resuming a session failed'));
     });
@@ -86,7 +88,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
         if (actor !== null) await releaseStage(tx, stageId);
         else if (await isStageOnHold(tx, stageId)) return launched.resolve(); // since the scheduler looked
         if (!beyondBudget) await requireBudget(tx, stageId);
-        const begun = await beginLaunch(tx, { edges, dataDir }, { stageId, actor, beyondBudget });
+        const begun = await beginLaunch(tx, begin, { stageId, actor, beyondBudget });
         tx.afterCommit(
           () => void spawns.begin({ ...begun, withoutFetch }, launched.resolve).then(launched.resolve, launched.reject),
         );
@@ -101,7 +103,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
         const given = rows.find(({ kind }) => kind === 'message');
         await endLaunch(tx, { id, stageId }, { kind: 'not-started', reason: BEGUN_AGAIN, isBegunAgain: true });
         const message = (await tx.outbox.queueOf(stageId)).find((row) => row.id === given?.id);
-        const begun = await beginLaunch(tx, { edges, dataDir }, { stageId, actor: message?.actor ?? null, message });
+        const begun = await beginLaunch(tx, begin, { stageId, actor: message?.actor ?? null, message });
         tx.afterCommit(() => {
           spawns
             .begin(begun)

@@ -7,6 +7,7 @@ import type { Store } from '../../store/store.ts';
 import type { LaunchTrust } from '../../trust/launch-trust.ts';
 import type { Trust } from '../../trust/trust.ts';
 import type { SetUp } from '../../worktree-commands/set-up.ts';
+import type { PushedWork } from '../../worktrees/publishing.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
 
 /** Where a launch works, and what it may use from settings files. */
@@ -37,12 +38,16 @@ export async function prepareWorktree(
   const notices: string[] = [];
   const tell = (notice: string) => notices.push(notice);
   const start = { base: stage.base, branch: stage.branch };
-  if (stage.worktree === null && stage.origin !== null) start.base = stage.origin.commit;
+  const pushed = stage.worktree === null ? await pushedElsewhere(worktrees, project, stage) : null;
+  if (pushed !== null) start.base = pushed.commit;
+  else if (stage.worktree === null && stage.origin !== null) start.base = stage.origin.commit;
   else if (stage.worktree === null) {
     const wish = await baseOf(stage);
     start.base = await worktrees.newestBase(project, { ...wish, fetch: wish.fetch && !withoutFetch });
   }
-  const worktree = await worktrees.ensure(project, stageId, stage.worktree, { start, tell });
+  const made = await worktrees.ensure(project, stageId, stage.worktree, { start, tell });
+  const begunAt = pushed?.hasBase === true ? stage.lost?.worktree?.base : undefined;
+  const worktree = begunAt === undefined ? made : { ...made, base: begunAt }; // all of the stage's work counts as its changes
   const isNew = stage.worktree === null;
   if (notices.length > 0 || isNew || !isSame(stage.worktree, worktree)) {
     await store.transact(async (tx) => {
@@ -51,13 +56,19 @@ export async function prepareWorktree(
       });
       const found = await requireStage(tx, stageId);
       const setup = isNew ? (found.setup ?? 'due') : found.setup;
-      const updated = { ...found, worktree, setup, updatedAt: tx.now };
+      const updated = { ...found, worktree, setup, lost: null, updatedAt: tx.now };
       await tx.stages.update(updated);
       await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
     });
   }
   await takeOrigin({ store, worktrees }, project, stageId);
   return { stage, project, cwd: worktree.path, trust: await trust.forLaunch(project, worktree) };
+}
+
+/** Returns what was pushed last of a stage whose machine was lost; null if nothing was, or it was never there. */
+async function pushedElsewhere(worktrees: Worktrees, project: Project, { lost }: Stage): Promise<PushedWork | null> {
+  const there = lost?.worktree ?? null;
+  return there === null ? null : worktrees.fetchPushed(project, there);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Attachment, Draft, ProjectId, Stage, StageId } from '@callboard/contract';
+import type { Attachment, Draft, MachineId, ProjectId, Stage, StageId } from '@callboard/contract';
 import type { MergeIntent } from '../records.ts';
 
 /** The cards of the board. */
@@ -9,7 +9,12 @@ export interface StagesTable {
   /** Whether the project has stages. */
   isUsed(project: ProjectId): Promise<boolean>;
   insert(stage: Stage): Promise<void>;
+  /** `machineId` stays as it is: only `claim` and `releaseOf` change it. */
   update(stage: Stage): Promise<void>;
+  /** Gives the stage to a machine unless another one has it. False for all but one of the machines that try. */
+  claim(id: StageId, machineId: MachineId): Promise<boolean>;
+  /** Takes its stages from a machine. */
+  releaseOf(machineId: MachineId): Promise<void>;
   /** Removes it with its session, launches, outbox, transcript, rules and drafts. Decisions that were kept stay: see `RequestsTable.keepOf`. */
   remove(id: StageId): Promise<void>;
   /** The next `STAGE-<n>`. A number is never reused, not even after its stage was deleted. */

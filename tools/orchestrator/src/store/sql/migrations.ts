@@ -1,6 +1,7 @@
 import { webhookStatements } from './announcement-schema.ts';
 import { holdStatements } from './machine-schema.ts';
 import { denialRetryStatements, ruleUseStatements } from './rules-schema.ts';
+import { sharedStatements } from './shared-schema.ts';
 import { spendingStatements } from './spending-statements.ts';
 
 /**
@@ -264,4 +265,6 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
   { id: 31, statements: holdStatements },
   { id: 32, statements: [`create table budgets (scope text primary key, document text not null)`] },
   { id: 33, statements: ruleUseStatements },
+  // The machines that share a store.
+  { id: 34, statements: sharedStatements },
 ];

@@ -3,6 +3,7 @@ import type { AnnouncementSchema } from './announcement-schema.ts';
 import type { MachineSchema } from './machine-schema.ts';
 import type { PipelineSchema } from './pipeline-schema.ts';
 import type { RulesSchema } from './rules-schema.ts';
+import type { SharedSchema } from './shared-schema.ts';
 
 /** The tables' columns in the database. Instants are ISO 8601 UTC texts, flags are 0 or 1, documents are JSON texts. */
 
@@ -39,6 +40,8 @@ interface StagesColumns {
   completed_at: string | null;
   /** A `Stage` of the contract, whole. */
   document: string;
+  /** The machine that has claimed it. */
+  machine_id: string | null;
 }
 
 interface SessionsColumns {
@@ -244,7 +247,7 @@ interface PortRangesColumns {
   base: number;
 }
 
-export interface Schema extends PipelineSchema, MachineSchema, RulesSchema, AnnouncementSchema {
+export interface Schema extends PipelineSchema, MachineSchema, RulesSchema, AnnouncementSchema, SharedSchema {
   agreed: AgreedColumns;
   projects: ProjectsColumns;
   stages: StagesColumns;

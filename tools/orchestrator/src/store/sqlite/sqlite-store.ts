@@ -113,6 +113,7 @@ function createStore({ db, file, edges, log, diskPauseReason }: StoreParts): Sto
     onEvent,
     onUnsynced,
     onWrite,
+    onForeignCommit: () => () => undefined, // one process has the file
     close: async () => {
       await queue.idle();
       await db.destroy();

@@ -7,6 +7,7 @@ import {
   IconHourglass,
   IconKeyboard,
   IconLogout,
+  IconServer2,
   IconShieldCheck,
   IconTrash,
 } from '@tabler/icons-react';
@@ -25,6 +26,7 @@ export default function AccountItems() {
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('dark') === 'dark';
   const logout = useLogout();
+  const { data: hasMachines = false } = useQuery({ ...boardQuery, select: (view) => view.machines.length > 0 });
   const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
   return (
     <>
@@ -56,6 +58,11 @@ export default function AccountItems() {
       <Menu.Item leftSection={<IconChartBar size={16} />} component={Link} to="/numbers">
         Numbers
       </Menu.Item>
+      {hasMachines && (
+        <Menu.Item leftSection={<IconServer2 size={16} />} component={Link} to="/machines">
+          Machines
+        </Menu.Item>
+      )}
       <Menu.Item leftSection={<IconTrash size={16} />} component={Link} to="/trash">
         Trash
       </Menu.Item>

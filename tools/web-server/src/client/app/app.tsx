@@ -11,6 +11,7 @@ import {
   BoardPage,
   DecisionsPage,
   InboxPage,
+  MachinesPage,
   NotFoundPage,
   NotificationsPage,
   NumbersPage,
@@ -40,6 +41,7 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
                   <Route path="rules" element={<RulesPage />} />
                   <Route path="notifications" element={<NotificationsPage />} />
                   <Route path="numbers" element={<NumbersPage />} />
+                  <Route path="machines" element={<MachinesPage />} />
                   <Route path="trash" element={<TrashPage />} />
                   <Route path="stages/:stageId" element={<StagePage />} />
                   <Route path="*" element={<NotFoundPage />} />

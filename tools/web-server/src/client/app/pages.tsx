@@ -22,6 +22,7 @@ const Search = lazyComponent(() => import('../features/search/components/search-
 const AllRules = lazyComponent(() => import('../features/interaction/components/rules-page.tsx'));
 const Notifications = lazyComponent(() => import('./notifications-page.tsx'));
 const NumbersContent = lazyComponent(() => import('../features/numbers/components/numbers-page.tsx'));
+const Machines = lazyComponent(() => import('../features/machines/components/machines-page.tsx'));
 const Trash = lazyComponent(() => import('../features/trash/components/trash-page.tsx'));
 const loadStagePage = () => import('./stage-page.tsx');
 const StagePageContent = lazyComponent(loadStagePage);
@@ -60,6 +61,7 @@ export const SearchPage = Search;
 export const RulesPage = AllRules;
 export const NotificationsPage = Notifications;
 export const NumbersPage = NumbersContent;
+export const MachinesPage = Machines;
 export const TrashPage = Trash;
 export const StagePage = StagePageContent;
 

@@ -28,6 +28,7 @@ import {
   IconPlayerStop,
   IconPlus,
   IconRefresh,
+  IconServer2,
   IconShieldCheck,
   IconSun,
   IconTrash,
@@ -124,6 +125,7 @@ export function usePageEntries(): PaletteEntry[] {
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('dark') === 'dark';
   const holds = useHoldEntries();
+  const { data: hasMachines = false } = useQuery({ ...boardQuery, select: (view) => view.machines.length > 0 });
   const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
   const page = (path: string, label: string, look: Look) => entry(path, label, () => void navigate(path), look);
   return [
@@ -151,6 +153,9 @@ export function usePageEntries(): PaletteEntry[] {
       words: 'alerts sound quiet hours push settings',
     }),
     page('/numbers', 'Numbers', { icon: <IconChartBar {...ICON} />, words: 'charts statistics cost tokens waits csv' }),
+    ...(hasMachines
+      ? [page('/machines', 'Machines', { icon: <IconServer2 {...ICON} />, words: 'hosts servers load memory lost' })]
+      : []),
     page('/trash', 'Trash', { icon: <IconTrash {...ICON} /> }),
     // Opened once the palette has closed.
     ...holds,

@@ -54,6 +54,11 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   // On the page that lists the devices.
   unknown_device: own('refresh'),
   push_failed: own(null),
+  unknown_machine: own('refresh'),
+  machine_reachable: own('refresh'),
+  machine_unreachable: own('try-again'),
+  no_machine: own(null),
+  lease_lost: own('try-again'),
   unknown_webhook: own('refresh'),
   unknown_call: own('refresh'),
   webhook_failed: own(null),

@@ -3,6 +3,7 @@ import type { RoutedCommand } from '@callboard/contract/client';
 import * as the from './example-values.ts';
 import { holdExamples } from './hold-values.ts';
 import { limitExamples } from './limit-values.ts';
+import { machineExamples } from './machine-values.ts';
 import * as moved from './move-in-values.ts';
 import { queryExamples } from './query-examples.ts';
 import { ruleExamples } from './rule-examples.ts';
@@ -30,6 +31,7 @@ export const examples: Examples = {
   update_me: { input: { presentation: 'panel' }, reply: { me: the.me } },
   ...limitExamples,
   ...holdExamples,
+  ...machineExamples,
   ...signalExamples,
   ...queryExamples,
   ...webhookExamples,

@@ -40,6 +40,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   webhook_failed: 'The receiver did not take the test; `detail` says why.',
   push_failed: 'The push service of the browser did not take the message; `detail` says why.',
   unknown_login: 'There is no such login; it may have ended already.',
+  unknown_machine: 'No machine has this name or id.',
+  machine_reachable: 'The machine answers, so it is not lost. Stop Callboard there first.',
   unknown_trash: 'The entry is no longer in the trash: it was restored, or deleted because of its age.',
   unknown_worktree: 'The project has no worktree of that name; it may have been cleaned up already.',
   worktree_stays: 'The worktree cannot be cleaned up now; the message says why. Nothing was changed.',
@@ -124,5 +126,10 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   no_confirmation: 'No answer came in time; check the state to see whether it happened.',
   code_host_unreachable: 'The code host cannot be reached, or allows no further requests for a while.',
   orchestrator_unreachable: 'The orchestrator is unreachable or restarting. If `detail` says so, nothing was changed.',
+  machine_unreachable:
+    'The machine that has the stage or the repository does not answer; `detail` names it and says since when. Nothing was changed.',
+  no_machine: 'No connected machine has the repository, or the one that is named in `machine`.',
+  lease_lost:
+    'This machine could not renew its lease, or was declared lost, so it changes nothing until it has a new one.',
   starting: 'The orchestrator is not ready yet.',
 };

@@ -15,6 +15,7 @@ import { forkRelays, rewindRelays } from './going-back.ts';
 import { holdRelays } from './holds.ts';
 import { goOnRelays, limitRelays } from './limits.ts';
 import { loginRelays } from './logins.ts';
+import { machineRelays } from './machines.ts';
 import { moveInRelays } from './move-in.ts';
 import { projectRelays } from './projects.ts';
 import { pullRequestRelays } from './pull-requests.ts';
@@ -38,7 +39,7 @@ export interface ApiRoutesOptions {
 }
 
 const relays: Record<string, Relays> = {
-  board: { ...boardRelays, ...limitRelays, ...holdRelays, ...budgetRelays },
+  board: { ...boardRelays, ...limitRelays, ...holdRelays, ...budgetRelays, ...machineRelays },
   projects: { ...projectRelays, ...moveInRelays },
   stages: { ...stageRelays, ...forkRelays, ...pullRequestRelays },
   review: commentRelays,

@@ -1,4 +1,4 @@
-import { LIMIT_DEFAULTS, LimitSettings, UsageLimits } from '@callboard/contract';
+import { LIMIT_DEFAULTS, LimitSettings, type MachineId, UsageLimits } from '@callboard/contract';
 import type { LimitsTable } from '../../ports/limits-table.ts';
 import type { Database } from '../database.ts';
 import { documentOf, mapRow } from './map-row.ts';
@@ -6,12 +6,14 @@ import { documentOf, mapRow } from './map-row.ts';
 const toLimits = documentOf(UsageLimits);
 const toSettings = documentOf(LimitSettings);
 
+const reportedOf = (machine?: MachineId) => (machine === undefined ? 'reported' : `reported:${machine}`);
+
 /** See `LimitsTable`. One row each. */
 export function limitsTable(db: Database): LimitsTable {
-  const find = (name: 'reported' | 'settings') =>
+  const find = (name: string) =>
     db.selectFrom('usage_limits').select('document').where('name', '=', name).executeTakeFirst();
 
-  async function save(name: 'reported' | 'settings', value: UsageLimits | LimitSettings): Promise<void> {
+  async function save(name: string, value: UsageLimits | LimitSettings): Promise<void> {
     const document = JSON.stringify(value);
     await db
       .insertInto('usage_limits')
@@ -21,11 +23,11 @@ export function limitsTable(db: Database): LimitsTable {
   }
 
   return {
-    async view() {
-      const limits = mapRow(await find('reported'), toLimits);
+    async view(of) {
+      const limits = mapRow(await find(reportedOf(of)), toLimits);
       return { limits, settings: mapRow(await find('settings'), toSettings) ?? LIMIT_DEFAULTS };
     },
-    saveReported: (limits) => save('reported', limits),
+    saveReported: (limits, of) => save(reportedOf(of), limits),
     saveSettings: (settings) => save('settings', settings),
   };
 }

@@ -1,4 +1,4 @@
-import { type ProjectId, Stage, type StageId } from '@callboard/contract';
+import { MachineId, type ProjectId, Stage, type StageId } from '@callboard/contract';
 import type { StagesTable } from '../../ports/stage-tables.ts';
 import type { Database } from '../database.ts';
 import type { KnownSessions } from '../known-sessions.ts';
@@ -7,15 +7,30 @@ import { mapRow } from './map-row.ts';
 import { parsedOnce } from './parsed-once.ts';
 
 const stageOf = parsedOnce((text) => Stage.parse(JSON.parse(text)));
-const toStage = (row: { id: string; document: string }): Stage => stageOf(row.id, row.document);
+interface Row {
+  id: string;
+  document: string;
+  machine_id: string | null;
+}
 
-const byId = prepare(builder.selectFrom('stages').select(['id', 'document']).where('id', '=', param('id')));
+function toStage({ id, document, machine_id }: Row): Stage {
+  const stage = stageOf(id, document);
+  return machine_id === null ? stage : { ...stage, machineId: MachineId.parse(machine_id) };
+}
+
+/** Its machine has a column of its own. */
+const documentOf = (stage: Stage): string =>
+  JSON.stringify(stage.machineId === null ? stage : { ...stage, machineId: null });
+
+const COLUMNS = ['id', 'document', 'machine_id'] as const;
+
+const byId = prepare(builder.selectFrom('stages').select(COLUMNS).where('id', '=', param('id')));
 
 /** Stages, oldest first. */
 export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'>): StagesTable {
   return {
     async list(): Promise<Stage[]> {
-      return (await db.selectFrom('stages').select(['id', 'document']).orderBy('ordinal').execute()).map(toStage);
+      return (await db.selectFrom('stages').select(COLUMNS).orderBy('ordinal').execute()).map(toStage);
     },
     async find(id: StageId): Promise<Stage | null> {
       const [row] = await byId(db, { id });
@@ -32,16 +47,29 @@ export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'
           id: stage.id,
           project_id: stage.projectId,
           completed_at: stage.completedAt,
-          document: JSON.stringify(stage),
+          document: documentOf(stage),
+          machine_id: stage.machineId,
         })
         .execute();
     },
     async update(stage: Stage): Promise<void> {
       await db
         .updateTable('stages')
-        .set({ completed_at: stage.completedAt, document: JSON.stringify(stage) })
+        .set({ completed_at: stage.completedAt, document: documentOf(stage) })
         .where('id', '=', stage.id)
         .execute();
+    },
+    async claim(id: StageId, machineId: MachineId): Promise<boolean> {
+      const { numUpdatedRows } = await db
+        .updateTable('stages')
+        .set({ machine_id: machineId })
+        .where('id', '=', id)
+        .where((eb) => eb.or([eb('machine_id', 'is', null), eb('machine_id', '=', machineId)]))
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    async releaseOf(machineId: MachineId): Promise<void> {
+      await db.updateTable('stages').set({ machine_id: null }).where('machine_id', '=', machineId).execute();
     },
     async remove(id: StageId): Promise<void> {
       sessions.forget(id);

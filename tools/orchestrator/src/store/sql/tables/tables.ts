@@ -16,12 +16,15 @@ import { holdsTable } from './holds.ts';
 import { launchesTable } from './launches.ts';
 import { limitsTable } from './limits.ts';
 import { loginsTable } from './logins.ts';
+import { machineCommandsTable } from './machine-commands.ts';
+import { machinesTable } from './machines.ts';
 import { mergeIntentsTable } from './merge-intents.ts';
 import { numbersTable } from './numbers.ts';
 import { outboxTable } from './outbox.ts';
 import type { GivenRows } from './outbox-row.ts';
 import { peopleTable } from './people.ts';
 import { phaseRunsTable } from './phase-runs.ts';
+import { projectPlacesTable } from './project-places.ts';
 import { projectsTable } from './projects.ts';
 import { pushTable } from './push.ts';
 import { requestsTable } from './requests.ts';
@@ -221,6 +224,21 @@ export class StoreTables implements Tables {
   get webhooks() {
     this.made.webhooks ??= webhooksTable(this.db);
     return this.made.webhooks;
+  }
+
+  get machines() {
+    this.made.machines ??= machinesTable(this.db);
+    return this.made.machines;
+  }
+
+  get projectPlaces() {
+    this.made.projectPlaces ??= projectPlacesTable(this.db);
+    return this.made.projectPlaces;
+  }
+
+  get machineCommands() {
+    this.made.machineCommands ??= machineCommandsTable(this.db);
+    return this.made.machineCommands;
   }
 
   get clock() {

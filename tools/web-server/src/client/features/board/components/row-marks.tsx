@@ -1,10 +1,12 @@
 import { isMidTurn, type SessionSummary, type StageView } from '@callboard/contract';
 import { IconBan, IconInfoCircle, IconMessages, IconPlayerPause } from '@tabler/icons-react';
+import { useStagePlace } from '../../../data/machines.ts';
 import { useTrustDialog } from '../../../data/trust-query.ts';
 import { gapSentences, gapsWords } from '../../../lib/cli-gap-words.ts';
 import { cost, count } from '../../../lib/format.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { IsolationMark } from '../../../ui/isolation-mark.tsx';
+import { MachineMark } from '../../../ui/machine-mark.tsx';
 import type { CardData } from '../api/use-card.ts';
 import type { PhaseWords } from '../model/card-words.ts';
 import css from './row.module.css';
@@ -18,6 +20,13 @@ export function OnHoldMark({ card: { stage, onHold, words } }: { card: CardData 
       <IconPlayerPause size={13} aria-hidden />
     </span>
   );
+}
+
+/** Where the stage runs, if there is more than one machine. */
+export function MachineOfRow({ stage }: { stage: StageView }) {
+  const place = useStagePlace(stage);
+  if (place === null || stage.completedAt !== null) return null;
+  return <MachineMark {...place} className={css.machine} />;
 }
 
 /** The number of the stage's open requests. */

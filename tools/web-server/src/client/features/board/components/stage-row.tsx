@@ -15,7 +15,16 @@ import { CardMenu } from './card-menu.tsx';
 import css from './row.module.css';
 import { AdvanceButton, RunCheckButton, SeenButton, StartButton } from './row-actions.tsx';
 import { RowLine } from './row-line.tsx';
-import { Figures, LeftOut, OnHoldMark, OpenRequests, PhaseDots, Queued, SessionMarks } from './row-marks.tsx';
+import {
+  Figures,
+  LeftOut,
+  MachineOfRow,
+  OnHoldMark,
+  OpenRequests,
+  PhaseDots,
+  Queued,
+  SessionMarks,
+} from './row-marks.tsx';
 
 /** What the app puts into a row. */
 export interface RowSlots {
@@ -80,6 +89,7 @@ export const StageRow = memo(function StageRow({ stageId, RequestSlot, isOff, dr
           {sending === undefined ? <RowLine card={card} /> : <span role="status">{sending}...</span>}
         </div>
         <Figures stage={stage} isAsking={pending > 0} />
+        <MachineOfRow stage={stage} />
         <SessionMarks stage={stage} />
         <span className={css.id}>
           <StageIdText id={stage.id} />

@@ -24,6 +24,7 @@ it('turns the form into a stage, with trimmed texts', () => {
       base: null,
       branch: null,
       group: null,
+      machine: null,
       sandbox: null,
       finish: null,
       autoStart: false,

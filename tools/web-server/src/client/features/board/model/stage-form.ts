@@ -36,6 +36,8 @@ export const StageForm = z.object({
   group: z.string().default(''),
   /** `on`, `off`, or empty to follow the project. */
   sandbox: z.string().default(''),
+  /** The name of the machine that it must run on; empty: as the project says. */
+  machine: z.string().default(''),
   /** How it is finished; empty to follow the project. */
   finish: z.string().default(''),
   autoStart: z.boolean(),
@@ -76,6 +78,7 @@ export const emptyStageForm = (project: Project | undefined): StageForm => ({
   branch: '',
   group: '',
   sandbox: '',
+  machine: '',
   finish: '',
   autoStart: false,
   held: false,
@@ -103,6 +106,7 @@ export const stageFormOf = (stage: StageView): StageForm => ({
   branch: stage.branch ?? '',
   group: stage.group ?? '',
   sandbox: sandboxValue(stage.sandbox),
+  machine: stage.machine ?? '',
   finish: stage.finish ?? '',
   autoStart: stage.autoStart,
   held: stage.held,
@@ -145,6 +149,7 @@ function fieldsOf({ title, prompt, dependsOn, priority, permissionMode, model, s
     branch: orNull(form.branch),
     group: orNull(form.group),
     sandbox: sandboxOf(sandbox),
+    machine: orNull(form.machine),
     finish: wayOf(form),
     autoStart,
     held,

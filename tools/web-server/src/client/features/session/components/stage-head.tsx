@@ -5,6 +5,7 @@ import clsx from 'clsx';
 import { type ComponentType, useId } from 'react';
 import { Link } from 'react-router';
 import { useIsOnHold } from '../../../data/holds.ts';
+import { useStagePlace } from '../../../data/machines.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { beforeStart } from '../../../lib/before-start.ts';
 import { continueAction } from '../../../lib/continue-action.ts';
@@ -14,6 +15,7 @@ import { phaseWords } from '../../../lib/phase-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { IsolationMark } from '../../../ui/isolation-mark.tsx';
+import { MachineMark } from '../../../ui/machine-mark.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { PullRequestLine } from '../../../ui/pull-request-line.tsx';
 import { StageIdText } from '../../../ui/stage-id-text.tsx';
@@ -39,6 +41,7 @@ export function StageHead({ stage, pending, unsettled, look, CheckSlot }: StageH
   const isOnHold = useIsOnHold(stage);
   const { words, tone } = stateWords(stage, pending, unsettled, isOnHold);
   const { session } = stage;
+  const place = useStagePlace(stage);
   const phase = phaseWords(stage);
   const reason = reasonWords(stage);
   const hasOwnPanel = beforeStart(stage) !== null || session?.limitWait != null || (session?.withheld && isOnHold); // that says what can be done
@@ -69,6 +72,7 @@ export function StageHead({ stage, pending, unsettled, look, CheckSlot }: StageH
             <Link className={css.isolation} to={`/stages/${stage.id}?tab=details`}>
               <IsolationMark session={session} hasWord />
             </Link>
+            {place !== null && <MachineMark {...place} className={css.machine} />}
             <span title="Cost so far">{cost(usageOf(session).costUsd)}</span>
             {session.contextUsage !== null && <ContextBar usage={session.contextUsage} />}
           </>

@@ -41,6 +41,8 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'permission-denied': 'Not allowed',
   phase: null,
   'pull-request': null,
+  'machine-back': 'Its machine came back',
+  'machine-lost': 'Its machine was lost',
   'process-ended': 'The process ended',
   reopened: null,
   'rules-not-told': null,

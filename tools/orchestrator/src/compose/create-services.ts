@@ -1,0 +1,134 @@
+import type { StageId } from '@callboard/contract';
+import { type ApprovalService, createApprovalService } from '../approvals/approval-service.ts';
+import { startHeldAnswers } from '../approvals/held-answers.ts';
+import { startPeople } from '../approvals/people.ts';
+import { createLostAnswers } from '../approvals/settle-answers.ts';
+import { startTimeLimits } from '../approvals/time-limits.ts';
+import { createLogins } from '../auth/logins.ts';
+import { ownerName } from '../auth/owner-name.ts';
+import { findClaude } from '../claude/program/find-claude.ts';
+import { createComments } from '../comments/comments.ts';
+import { createViewed } from '../comments/viewed.ts';
+import { createConversations } from '../conversations/conversations.ts';
+import { startWriteWatch } from '../disk/write-watch.ts';
+import type { ClaudeWatch } from '../doctor/claude-watch.ts';
+import { startHolds } from '../holds/holds.ts';
+import type { Bell } from '../lib/bell.ts';
+import { createLimits } from '../limits/limits.ts';
+import { createDrafts } from '../messages/drafts.ts';
+import { createMessageQueue } from '../messages/message-queue.ts';
+import { createReceipts } from '../receipts/receipts.ts';
+import { createLeftoverProcesses } from '../sessions/launch/leftover-processes.ts';
+import { createSessionControls } from '../sessions/session-controls.ts';
+import { capabilitiesOf } from '../stages/capabilities.ts';
+import { createStageExports } from '../stages/export-stages.ts';
+import { createStageImports } from '../stages/import-stages.ts';
+import { createProjects } from '../stages/projects.ts';
+import { createStageRemoval } from '../stages/remove-stage.ts';
+import { createStages } from '../stages/stages.ts';
+import { createWorktreeFiles } from '../stages/worktree-files.ts';
+import type { Trash } from '../trash/trash.ts';
+import { composeBudgets } from './budgets.ts';
+import { completeStages } from './complete-stages.ts';
+import { composeGoingBack } from './going-back.ts';
+import type { Stores } from './join-machines.ts';
+import { composeRules } from './keep-rules.ts';
+import type { Repositories } from './open-repositories.ts';
+import { composeIssues, composePullRequests } from './pull-requests.ts';
+import { runChecks } from './run-checks.ts';
+import type { RunningSessions } from './run-sessions.ts';
+import { runSideRuns } from './run-side-runs.ts';
+import { homeOf, type StartContext } from './start-context.ts';
+import { tellPeople } from './tell-people.ts';
+
+type ServiceParts = Stores &
+  Repositories &
+  RunningSessions & { outboxBell: Bell<StageId>; trash: Trash; claude: ClaudeWatch };
+
+/** The services that people's commands use. */
+export async function createServices(
+  context: StartContext,
+  parts: ServiceParts,
+  { onCodeUsed }: { onCodeUsed?: (codeSha256: string) => void },
+) {
+  const { config, log, edges, limits, life } = context;
+  const { all: store, own, membership, worktrees, trust, sessions, outboxBell, env, trash, onDiff } = parts;
+  const { confirmationMs, graces } = limits;
+  const places = membership?.places;
+  const projects = createProjects({
+    ...{ store, worktrees, places, home: homeOf(env), dataDir: config.dataDir },
+  });
+  for (const path of config.repos) await projects.register({ path });
+  const { tokenSha256, publicUrl } = config;
+  const logins = await createLogins({
+    ...{ store, edges, ownerName: ownerName(), tokenSha256, publicUrl },
+    ...(onCodeUsed && { onCodeUsed }),
+  });
+  await trust.refreshAll();
+  const approvals = createApprovalService({ store, outboxBell, confirmationMs });
+  const messages = createMessageQueue({
+    ...{ store, edges, outboxBell, confirmationMs },
+    resumeWith: sessions.resumeWith,
+    takeBackIfGone: parts.terminals.takeBackIfGone,
+    interrupt: sessions.interrupt,
+    requireClaude: async () => void (await findClaude(config.claudePath, env.PATH)),
+    onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt failed'),
+  });
+  const { heldAnswers, people } = await watchRequests(context, parts, approvals);
+  const writes = startWriteWatch({ store, log, retryMs: limits.diskLookMs });
+  life.onStop('write watch', writes.stop);
+  const { interrupt, resumeReleased } = sessions;
+  const holds = startHolds({ store: own, log, interrupt, resumeReleased });
+  life.onStop('holds', holds.stop);
+  const receipts = createReceipts({ store });
+  const completion = await completeStages(context, { ...parts, store: own, receipts });
+  const { ofProject: settingsOf, pipelinesFor } = parts.stageSettings;
+  const stages = createStages({
+    ...{ store, worktrees, settingsOf, pipelinesFor },
+    requireMachine: membership?.machines.requirePin,
+  });
+  const checks = await runChecks(context, { ...parts, store: own });
+  const sideRuns = await runSideRuns(context, { ...parts, store: own });
+  const goingBack = await composeGoingBack(context, { ...parts, store: own, stages });
+  const pullRequests = await composePullRequests(context, { ...parts, store: own, messages, completion, receipts });
+  return {
+    ...{ projects, logins, approvals, heldAnswers, holds, people, messages, writes, stages },
+    ...(await tellPeople(context, { store, env, machines: membership?.machines ?? null })),
+    ...{ completion, pullRequests, receipts, checks, sideRuns },
+    ...goingBack,
+    ...(await composeRules(context, { ...parts, store, own, messages })),
+    ...composeBudgets(context, { store, own, sessions, messages, sideRuns }),
+    removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
+    files: createWorktreeFiles({ store, worktrees, onDiff }),
+    comments: createComments({ store, edges, worktrees, messages }),
+    viewed: createViewed({ store }),
+    usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
+    controls: createSessionControls({ store, ask: sessions.ask }),
+    leftovers: createLeftoverProcesses({ store: own, graceMs: graces.signalMs }),
+    lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
+    conversations: createConversations({
+      ...{ store, worktrees, stages, env: parts.claudeEnv },
+      dataDir: config.dataDir,
+    }),
+    issues: composeIssues(context, { store, worktrees, env, stages }),
+    drafts: createDrafts({ store }),
+    capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
+    exports: createStageExports({ store, home: homeOf(env), pipelinesFor }),
+    imports: createStageImports({ store, worktrees, home: homeOf(env), pipelinesFor }),
+  };
+}
+
+/** What happens to requests as time passes. */
+async function watchRequests(
+  { log, edges, limits, life }: StartContext,
+  { all: store, own, outboxBell }: Pick<ServiceParts, 'all' | 'own' | 'outboxBell'>,
+  approvals: ApprovalService,
+) {
+  const timeLimits = await startTimeLimits({ store: own, edges, log, expire: approvals.expire });
+  life.onStop('time limits', timeLimits.stop);
+  const heldAnswers = await startHeldAnswers({ store: own, edges, log, outboxBell, holdMs: limits.answerHoldMs });
+  life.onStop('held answers', heldAnswers.stop);
+  const people = await startPeople({ store, edges, log });
+  life.onStop('people', people.stop);
+  return { heldAnswers, people };
+}

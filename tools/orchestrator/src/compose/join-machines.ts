@@ -1,0 +1,113 @@
+import { hostname, loadavg, totalmem } from 'node:os';
+import type { MachineId } from '@callboard/contract';
+import type { Logins } from '../auth/logins.ts';
+import { type CommandRouter, createCommandRouter } from '../gateway/route-commands.ts';
+import { Rejection } from '../lib/errors.ts';
+import { machineIdOf } from '../machines/identity.ts';
+import { createLease, type Lease } from '../machines/lease.ts';
+import { createMachineStores } from '../machines/machine-stores.ts';
+import { type Machines, startMachines } from '../machines/machines.ts';
+import { followOwnership } from '../machines/ownership.ts';
+import { followPlaces, type Places } from '../machines/places.ts';
+import { createRelay, type Relay } from '../machines/relay.ts';
+import type { Claims } from '../sessions/launch/begin-launch.ts';
+import type { MachineReport } from '../store/ports/machine-tables.ts';
+import type { Store } from '../store/store.ts';
+import { VERSION } from '../version.ts';
+import { adoptStore } from './adopt-store.ts';
+import type { SharedStore } from './open-storage.ts';
+import type { StartContext } from './start-context.ts';
+
+/** What this machine reports of its work, once there is any. */
+export type Workload = Pick<MachineReport, 'claudeVersion' | 'sessions' | 'freeSlots'>;
+
+/** This machine among those that share its store. */
+export interface Membership {
+  machines: Machines;
+  places: Places;
+  relay: Relay;
+  /** Returns what executes each command where it belongs. */
+  routeWith(logins: Pick<Logins, 'lookUp'>): CommandRouter;
+  lease: Lease;
+  claims: Claims;
+  /** Somebody had declared it lost, or its data directory was used twice. */
+  wasLost: boolean;
+  /** Reports the workload with each renewal from now on. */
+  reportWith(read: () => Promise<Workload>): void;
+}
+
+/** The store as people's commands see it, and as the services that act unasked do: see `MachineStores`. */
+export interface Stores {
+  all: Store;
+  own: Store;
+  /** Null: one machine has everything. */
+  membership: Membership | null;
+}
+
+const NOTHING_YET: Workload = { claudeVersion: null, sessions: 0, freeSlots: 0 };
+
+/**
+ * Makes this machine one of those that share the store: it gets a new epoch and a lease. With a store of its own it has
+ * everything, and nothing is built.
+ * @throws OperationalError `storage_failed`
+ */
+export async function joinMachines(
+  context: StartContext,
+  { store, shared }: { store: Store; shared: SharedStore | null },
+  onLost: () => void,
+): Promise<Stores> {
+  if (shared === null) return { all: store, own: store, membership: null };
+  const { config, log, edges, limits, life } = context;
+  const here = await machineIdOf(config.dataDir, edges);
+  let readWorkload = async () => NOTHING_YET;
+  const report = async (): Promise<MachineReport> => ({
+    ...{ name: config.machineName ?? hostname(), version: VERSION },
+    ...{ load: loadavg()[0] ?? 0, freeMemoryBytes: edges.availableMemory(), memoryBytes: totalmem() },
+    ...{ slots: config.maxParallel, ...(await readWorkload()) },
+  });
+  const { lease: times } = limits;
+  const known = await store.read.machines.find(here);
+  const told = await report();
+  const epoch = await store.transact((tx) => tx.machines.register(here, told, times.leaseMs));
+  shared.fenceWith({ machineId: here, epoch });
+  const lease = createLease({ store, edges, log, id: here, epoch, report, times, onEnded: onLost });
+  life.onStop('lease', lease.stop);
+  const ownership = await followOwnership(store, here);
+  life.onStop('ownership', ownership.stop);
+  const places = await followPlaces(store, here);
+  life.onStop('places', places.stop);
+  const { all, own } = createMachineStores(store, { here, ownership, places });
+  await adoptStore({ store: all, places, here, dataDir: config.dataDir });
+  const machines = startMachines({ store: all, log, here, ownership, places, lookMs: times.renewMs });
+  life.onStop('machines', machines.stop);
+  await store.transact((tx) => machines.tell(tx, here));
+  const relay = createRelay({ store, edges, log, here, lease });
+  life.onStop('relay', relay.stop);
+  const claims = createClaims(here, lease);
+  const membership = { machines, places, relay, lease, claims, wasLost: known?.state === 'lost' };
+  return {
+    ...{ all, own },
+    membership: {
+      ...membership,
+      routeWith: ({ lookUp }) => createCommandRouter(machines, relay, lookUp),
+      reportWith(read) {
+        readWorkload = read;
+      },
+    },
+  };
+}
+
+function createClaims(here: MachineId, lease: Lease): Claims {
+  return {
+    here,
+    async claim(tx, stage) {
+      if (stage.machineId === here) return stage;
+      lease.requireHeld();
+      if (!(await tx.stages.claim(stage.id, here)))
+        throw new Rejection('already_running', `${stage.id} was started on another machine.`);
+      const claimed = { ...stage, machineId: here, updatedAt: tx.now };
+      await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage: claimed } });
+      return claimed;
+    },
+  };
+}

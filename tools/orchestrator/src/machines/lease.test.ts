@@ -1,0 +1,59 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { LEASE_MS, machineId, machineReport, movableEdges } from '../../test/support/test-machines.ts';
+import { openTestStore, silent } from '../../test/support/test-store.ts';
+import { nodeEdges } from '../lib/edges.ts';
+import { createLease } from './lease.ts';
+
+async function open() {
+  const { store } = await openTestStore();
+  const id = machineId(1);
+  const report = async () => machineReport();
+  const epoch = await store.transact(async (tx) => tx.machines.register(id, await report(), LEASE_MS));
+  const { edges, moved } = movableEdges(nodeEdges);
+  const onEnded = vi.fn();
+  const times = { leaseMs: LEASE_MS, renewMs: 3_600_000, marginMs: 10_000 };
+  const lease = createLease({ store, edges, log: silent, id, epoch, report, times, onEnded });
+  onTestFinished(lease.stop);
+  return { store, id, epoch, moved, lease, onEnded };
+}
+
+it('is held until shortly before the store would give it up, by the monotonic clock', async () => {
+  const { lease, moved } = await open();
+  expect(lease.isHeld()).toBe(true);
+  moved.uptimeMs += LEASE_MS - 10_001;
+  expect(lease.isHeld()).toBe(true);
+  moved.uptimeMs += 1;
+  expect(lease.isHeld()).toBe(false);
+  expect(() => lease.requireHeld()).toThrow(expect.objectContaining({ code: 'lease_lost' }));
+});
+
+it('is not held after a sleep, in which only the time of day goes on', async () => {
+  const { lease, moved } = await open();
+  moved.timeMs += LEASE_MS;
+  expect(lease.isHeld()).toBe(false);
+});
+
+it('counts from before the renewal was asked for, and tells when it is held again', async () => {
+  const { lease, moved } = await open();
+  const regained = vi.fn();
+  lease.onRegained(regained);
+  moved.uptimeMs += LEASE_MS;
+  await lease.renew();
+  expect(lease.isHeld()).toBe(true);
+  expect(regained).toHaveBeenCalledTimes(1);
+  await lease.renew();
+  expect(regained).toHaveBeenCalledTimes(1);
+});
+
+it('ends for good when the machine was declared lost', async () => {
+  const { store, id, epoch, lease, onEnded } = await open();
+  await store.transact(async (tx) => {
+    await tx.machines.release(id, epoch);
+    expect(await tx.machines.declareLost(id)).toBe(true);
+  });
+  await lease.renew();
+  await lease.renew();
+  expect(lease.isHeld()).toBe(false);
+  expect(onEnded).toHaveBeenCalledTimes(1);
+  expect(await store.read.machines.find(id)).toMatchObject({ state: 'lost', epoch: epoch + 1 });
+});

@@ -1,0 +1,123 @@
+import type { MachineId } from '@callboard/contract';
+import type { Edges } from '../lib/edges.ts';
+import { OperationalError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { MachineReport } from '../store/ports/machine-tables.ts';
+import type { Store } from '../store/store.ts';
+
+/** This machine's right to act for its stages. */
+export interface Lease {
+  /**
+   * Whether it certainly runs: no other machine can count this one as unreachable. Decided by this machine's own clocks, and
+   * earlier than the store does.
+   */
+  isHeld(): boolean;
+  /** @throws OperationalError `lease_lost` unless it is held */
+  requireHeld(): void;
+  /** Calls the listener when the lease was renewed after it had run out. Returns a function that unsubscribes. */
+  onRegained(listener: () => void): () => void;
+  /** Renews it now, with what the machine reports now. */
+  renew(): Promise<void>;
+  /** Gives it back, so that the others need not wait for its end. */
+  stop(): Promise<void>;
+}
+
+export interface LeaseParts {
+  store: Store;
+  edges: Pick<Edges, 'now' | 'uptimeMs'>;
+  log: Logger;
+  id: MachineId;
+  epoch: number;
+  /** What the machine says of itself. */
+  report: () => Promise<MachineReport>;
+  times: LeaseTimes;
+  /** The epoch has ended: somebody declared this machine lost, or another process took its place. Called once. */
+  onEnded: () => void;
+}
+
+/** A lease lasts several renewals; it counts as over `marginMs` early, since the two clocks need not run at one pace. */
+export interface LeaseTimes {
+  leaseMs: number;
+  renewMs: number;
+  marginMs: number;
+}
+
+/**
+ * Renews the lease of this machine's epoch. Of the monotonic clock and the time of day, the one counts by which more time has
+ * passed: the first stands still while a machine sleeps, and somebody may set the second.
+ */
+export function createLease(parts: LeaseParts): Lease {
+  const { store, edges, log, id, epoch, report, times, onEnded } = parts;
+  const listeners = new Set<() => void>();
+  const marks = () => ({ uptimeMs: edges.uptimeMs(), timeMs: edges.now().getTime() });
+  let renewed = marks();
+  let hasEnded = false;
+  let stopped = false;
+  let running: Promise<void> | undefined;
+
+  const elapsedMs = (): number => {
+    const now = marks();
+    return Math.max(now.uptimeMs - renewed.uptimeMs, now.timeMs - renewed.timeMs);
+  };
+  const isHeld = () => !hasEnded && elapsedMs() < times.leaseMs - times.marginMs;
+
+  async function renewOnce(): Promise<void> {
+    const told = await report();
+    const sent = marks(); // before the request: the store's lease begins later
+    const isRenewed = await store.transact((tx) => tx.machines.renew({ id, epoch, leaseMs: times.leaseMs }, told), {
+      sync: 'later',
+    });
+    if (stopped || hasEnded) return;
+    if (!isRenewed) return end();
+    const wasHeld = isHeld();
+    renewed = sent;
+    if (!wasHeld && isHeld()) for (const listener of listeners) listener();
+  }
+
+  function end(): void {
+    if (hasEnded) return;
+    hasEnded = true;
+    log.error({ machineId: id, epoch }, 'the epoch of this machine has ended');
+    onEnded();
+  }
+
+  function renew(): Promise<void> {
+    running ??= renewOnce()
+      .catch((error: unknown) => {
+        if (error instanceof OperationalError && error.code === 'lease_lost') end();
+        else log.warn({ err: error }, 'the lease was not renewed');
+      })
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  }
+
+  const timer = setInterval(() => void renew(), times.renewMs).unref();
+  return {
+    isHeld,
+    requireHeld() {
+      if (isHeld()) return;
+      throw new OperationalError('lease_lost', hasEnded ? ENDED : RUN_OUT);
+    },
+    onRegained(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    renew,
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      await running;
+      if (hasEnded) return;
+      await store
+        .transact((tx) => tx.machines.release(id, epoch))
+        .catch((error: unknown) => log.warn({ err: error }, 'the lease was not given back'));
+    },
+  };
+}
+
+const RUN_OUT =
+  'This machine could not renew its lease, so it gives Claude nothing until it has. Its sessions go on. Check its connection to the database.';
+const ENDED =
+  'This machine was declared lost, so it changes nothing more under its old epoch. It starts again with a new one.';

@@ -1,0 +1,167 @@
+import type { Machine, MachineId, ProjectId, Stage, StageId } from '@callboard/contract';
+import { loseStage } from '../domain/machine-loss.ts';
+import { OperationalError, Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import type { MachineRecord } from '../store/ports/machine-tables.ts';
+import { requireProject, requireStage } from '../store/require.ts';
+import type { Store, Tables, Tx } from '../store/store.ts';
+import { machineView } from './machine-view.ts';
+import type { Ownership } from './ownership.ts';
+import { type Candidate, type Placement, placeStage, whyNowhere } from './placement.ts';
+import type { Places } from './places.ts';
+
+/** `why`: why the stage runs nowhere, if no connected machine can take it. */
+type PlaceOf = (stage: Pick<Stage, 'projectId' | 'machine'>) => Placement & { why: string };
+
+/** All machines that share the store. */
+export interface Machines {
+  readonly here: MachineId;
+  list(): Promise<Machine[]>;
+  nameOf(id: MachineId): Promise<string>;
+  /**
+   * Declares a machine lost for a person: ends its epoch, so that nothing it writes counts any more, closes its open requests, and
+   * takes its stages from it.
+   * @throws Rejection `unknown_machine`, `machine_reachable`
+   */
+  declareLost(id: MachineId, actor: string): Promise<Machine>;
+  /** Reads all machines. Returns where a stage that nobody has claimed can run now. */
+  placing(): Promise<PlaceOf>;
+  /** The machine that has the stage, or can have it. @throws Rejection `unknown_stage`; OperationalError `no_machine` */
+  ofStage(stageId: StageId, isStart: boolean): Promise<MachineId>;
+  /** A machine that has the repository. @throws Rejection `unknown_project`; OperationalError `no_machine` */
+  ofProject(projectId: ProjectId): Promise<MachineId>;
+  /** Checks that a pin names a machine. @throws Rejection `unknown_machine` */
+  requirePin(pin: string): Promise<void>;
+  /** Whether this machine does what one machine does for all: the connected one with the lowest id. */
+  leads(tables: Pick<Tables, 'machines'>): Promise<boolean>;
+  /** Tells everybody what this machine is now. */
+  tell(tx: Tx, id: MachineId): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface MachinesParts {
+  store: Store;
+  log: Logger;
+  here: MachineId;
+  ownership: Ownership;
+  places: Places;
+  /** How often is looked for machines whose lease has run out. */
+  lookMs: number;
+}
+
+/** Watches the other machines, so that everybody hears when one stops answering. */
+export function startMachines(parts: MachinesParts): Machines {
+  const { store, log, here, ownership, places, lookMs } = parts;
+
+  const tell = async (tx: Tx, id: MachineId): Promise<void> => {
+    const record = await tx.machines.find(id);
+    if (record !== null) await tx.emit({ type: 'machine-updated', data: { machine: machineView(record, places) } });
+  };
+
+  async function look(): Promise<void> {
+    const overdue = (await store.read.machines.list()).filter((one) => one.state === 'connected' && !one.isConnected);
+    if (overdue.length === 0) return;
+    await store.transact(
+      async (tx) => {
+        for (const id of await tx.machines.noteUnreachable()) await tell(tx, id);
+      },
+      { sync: 'later' },
+    );
+  }
+
+  const worker = createNudgedWorker(look, (error) => log.warn({ err: error }, 'looking at the other machines failed'));
+  const timer = setInterval(worker.nudge, lookMs).unref();
+
+  async function placing(): Promise<PlaceOf> {
+    const records = await store.read.machines.list();
+    const all: Candidate[] = records.map((record) => ({ ...record, projects: places.of(record.id) }));
+    const pins = new Map((await store.read.projects.list()).map(({ id, settings }) => [id, settings.machine]));
+    return ({ projectId, machine }) => {
+      const wanted = { projectId, pin: machine ?? pins.get(projectId) ?? null };
+      return { ...placeStage(wanted, all), why: whyNowhere(wanted, all) };
+    };
+  }
+
+  const requireMachine = async (id: MachineId) => {
+    const record = await store.read.machines.find(id);
+    if (record === null) throw new Rejection('unknown_machine', `No machine has the id ${id}.`);
+    return record;
+  };
+
+  return {
+    here,
+    list: async () => (await store.read.machines.list()).map((record) => machineView(record, places)),
+    nameOf: async (id) => (await requireMachine(id)).name,
+    declareLost: async (id, actor) => declareLost(parts, tell, await requireMachine(id), actor),
+    placing,
+    async ofStage(stageId, isStart) {
+      const owner = ownership.ownerOf(stageId);
+      if (owner !== null) return owner;
+      const stage = await requireStage(store.read, stageId);
+      if (stage.machineId !== null) return stage.machineId;
+      const { chosen, able, why } = (await placing())(stage);
+      const canHere = able.some(({ id }) => id === here);
+      if (!isStart && (canHere || places.here(stage.projectId) !== null)) return here;
+      const best = chosen ?? (canHere ? here : able[0]?.id);
+      if (best === undefined) throw new OperationalError('no_machine', `${why}, so this cannot be done now.`);
+      return best;
+    },
+    async ofProject(projectId) {
+      if (places.here(projectId) !== null) return here;
+      await requireProject(store.read, projectId);
+      const { able, why } = (await placing())({ projectId, machine: null });
+      const [best] = able;
+      if (best === undefined) throw new OperationalError('no_machine', `${why}, so this cannot be done now.`);
+      return best.id;
+    },
+    requirePin: (pin) => requirePin(store, pin),
+    async leads({ machines }) {
+      const first = (await machines.list()).find(({ isConnected }) => isConnected);
+      return first?.id === here;
+    },
+    tell,
+    async stop() {
+      clearInterval(timer);
+      await worker.stop();
+    },
+  };
+}
+
+async function requirePin(store: Store, pin: string): Promise<void> {
+  const names = (await store.read.machines.list()).map(({ id, name }) => ({ id, name }));
+  const isKnown = names.some(({ id, name }) => id === pin || name.toLowerCase() === pin.toLowerCase());
+  if (isKnown) return;
+  throw new Rejection(
+    'unknown_machine',
+    `No machine is called ${pin}. There are: ${names.map(({ name }) => name).join(', ')}.`,
+  );
+}
+
+async function declareLost(
+  { store, places }: MachinesParts,
+  tell: Machines['tell'],
+  { id, name }: MachineRecord,
+  actor: string,
+): Promise<Machine> {
+  return store.transact(async (tx) => {
+    if (!(await tx.machines.declareLost(id))) throw await notLost(tx, id);
+    const stages = (await tx.stages.list()).filter(({ machineId }) => machineId === id);
+    await tx.stages.releaseOf(id);
+    for (const stage of stages) await loseStage(tx, stage, { machineId: id, machine: name, at: tx.now, by: actor });
+    await tell(tx, id);
+    const record = await tx.machines.find(id);
+    if (record === null) throw new Error(`the machine ${id} is gone`);
+    return machineView(record, places);
+  });
+}
+
+async function notLost(tx: Tx, id: MachineId): Promise<Rejection> {
+  const record = await tx.machines.find(id);
+  const name = record?.name ?? id;
+  const message =
+    record?.state === 'lost'
+      ? `${name} was declared lost already.`
+      : `${name} answers, so it is not lost. Stop Callboard there first, or wait until it is unreachable.`;
+  return new Rejection('machine_reachable', message);
+}

@@ -1,0 +1,106 @@
+import type { MachineId, Project, ProjectId } from '@callboard/contract';
+import type { ProjectPlace } from '../store/ports/machine-tables.ts';
+import type { ProjectsTable } from '../store/ports/project-tables.ts';
+import type { Store, Tables, Tx } from '../store/store.ts';
+import { remoteName } from './remote-name.ts';
+
+/** A repository on this machine, known to others by its remote or, without one, by a chosen name. */
+export interface JoinedRepository {
+  root: string;
+  /** As `remoteName` makes it; null if it has none. */
+  remote: string | null;
+  name: string | null;
+}
+
+/** Where repositories are, on all machines, from memory. */
+export interface Places {
+  /** Where this machine has the project; null if it has not. */
+  here(id: ProjectId): string | null;
+  /** The projects that a machine has. */
+  of(machineId: MachineId): ProjectId[];
+  /** As `remoteName`. */
+  nameOf(address: string): string | null;
+  /** Whether this machine is the first of those that have the project: it does what one of them does. */
+  isFirst(id: ProjectId): boolean;
+  /** Finds the project that another machine has of this repository, and gives it a place on this one; null if there is none. */
+  join(tx: Tx, repository: JoinedRepository): Promise<Project | null>;
+  /** Gives the project a place on this machine. */
+  add(tx: Tx, project: Pick<Project, 'id' | 'path'>, remote: string | null): Promise<void>;
+  /** Takes it from this machine. */
+  remove(tx: Tx, id: ProjectId): Promise<void>;
+  /** The table of projects as this machine sees it: with its own paths. */
+  seen(table: ProjectsTable): ProjectsTable;
+  stop(): void;
+}
+
+/** Follows the places of all machines. A change is told with `project-updated`. */
+export async function followPlaces(store: Pick<Store, 'read' | 'onEvent'>, machineId: MachineId): Promise<Places> {
+  let all: readonly ProjectPlace[] = await store.read.projectPlaces.list();
+  let loading = Promise.resolve();
+
+  const pathHere = (id: ProjectId, from = all): string | null =>
+    from.find((place) => place.projectId === id && place.machineId === machineId)?.path ?? null;
+
+  async function load(tables: Pick<Tables, 'projectPlaces'>): Promise<void> {
+    all = await tables.projectPlaces.list();
+  }
+
+  const unlisten = store.onEvent(({ type }) => {
+    if (type !== 'project-updated' && type !== 'project-removed') return;
+    loading = loading.then(() => load(store.read)).catch(() => undefined); // the next event, or the next start, reads them
+  });
+
+  const seenAs = (project: Project): Project => ({ ...project, path: pathHere(project.id) ?? plain(project.path) });
+
+  const self: Places = {
+    here: pathHere,
+    nameOf: remoteName,
+    isFirst: (id) => all.find(({ projectId }) => projectId === id)?.machineId === machineId,
+    async join(tx, { root, remote, name }) {
+      const others = (await tx.projectPlaces.list()).filter(({ projectId }) => pathHere(projectId) === null);
+      for (const place of others) {
+        const project = await tx.projects.find(place.projectId);
+        const isSame = remote === null ? place.remote === null && project?.name === name : place.remote === remote;
+        if (project === null || !isSame) continue;
+        await self.add(tx, { id: project.id, path: root }, remote);
+        return { ...project, path: root };
+      }
+      return null;
+    },
+    of: (id) => all.filter((place) => place.machineId === id).map(({ projectId }) => projectId),
+    async add(tx, { id, path }, remote) {
+      const place = { projectId: id, machineId, path, remote };
+      await tx.projectPlaces.save(place);
+      all = [...all.filter((one) => one.projectId !== id || one.machineId !== machineId), place];
+    },
+    async remove(tx, id) {
+      await tx.projectPlaces.remove(id, machineId);
+      all = all.filter((one) => one.projectId !== id || one.machineId !== machineId);
+    },
+    seen: (table) => ({
+      ...table,
+      list: async () => (await table.list()).map(seenAs),
+      async find(id) {
+        const found = await table.find(id);
+        return found === null ? null : seenAs(found);
+      },
+      async findByPath(path) {
+        const place = all.find((one) => one.machineId === machineId && one.path === path);
+        const found = place === undefined ? null : await table.find(place.projectId);
+        return found === null ? null : seenAs(found);
+      },
+      async save(project) {
+        const known = await table.find(project.id);
+        await table.save({ ...project, path: known?.path ?? (await unused(table, project.path, machineId)) });
+      },
+    }),
+    stop: unlisten,
+  };
+  return self;
+}
+
+/** Two machines may have different repositories at one path; the store keeps each path once. */
+const unused = async (table: ProjectsTable, path: string, machineId: MachineId): Promise<string> =>
+  (await table.findByPath(path)) === null ? path : `${machineId}:${path}`;
+
+const plain = (path: string): string => path.replace(/^[0-9a-f-]{36}:(?=\/)/, '');

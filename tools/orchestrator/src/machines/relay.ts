@@ -1,0 +1,154 @@
+import type { MachineId } from '@callboard/contract';
+import type { Edges } from '../lib/edges.ts';
+import { OperationalError, Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import type { StoredCommand } from '../store/machine-records.ts';
+import type { MachineRecord } from '../store/ports/machine-tables.ts';
+import type { Store } from '../store/store.ts';
+import type { Lease } from './lease.ts';
+
+/** What one machine has for another one. */
+export type RelayedCommand = Pick<StoredCommand, 'machineId' | 'type' | 'fields' | 'actor' | 'login'>;
+
+/** Carries commands between machines, through the store. */
+export interface Relay {
+  /**
+   * Has the command executed by its machine, and resolves with the reply, as text. It is executed at most once.
+   * @param limitMs how long the reply may take
+   * @throws Rejection `unknown_machine`; OperationalError `machine_unreachable` if the machine did not take it, and never will;
+   *   `no_confirmation` if it took it and has not replied
+   */
+  send(command: RelayedCommand, limitMs: number): Promise<string>;
+  /** Has the command executed by all other connected machines, and waits for none. */
+  tellOthers(command: Omit<RelayedCommand, 'machineId'>): Promise<void>;
+  /** Executes what others have for this machine, from now on. */
+  serve(execute: (command: StoredCommand) => Promise<string>): void;
+  stop(): Promise<void>;
+}
+
+export interface RelayParts {
+  store: Store;
+  edges: Pick<Edges, 'newId' | 'uptimeMs'>;
+  log: Logger;
+  here: MachineId;
+  lease: Pick<Lease, 'isHeld'>;
+  times?: Partial<RelayTimes>;
+}
+
+interface RelayTimes {
+  /** How long a machine may leave a command untouched. */
+  takeMs: number;
+  /** How often is looked for commands and replies, beside the store's hints. */
+  lookMs: number;
+}
+
+/** Rows that nobody waits for any more are kept for so long. */
+const KEPT_MS = 10 * 60_000;
+
+export function createRelay({ store, edges, log, here, lease, times = {} }: RelayParts): Relay {
+  const { takeMs = 5_000, lookMs = 250 } = times;
+  const waiting = new Set<() => void>();
+  const executing = new Set<Promise<void>>();
+  let execute: ((command: StoredCommand) => Promise<string>) | undefined;
+
+  async function takeAll(): Promise<void> {
+    const run = execute;
+    if (run === undefined || !lease.isHeld() || !(await store.read.machineCommands.hasWaiting(here))) return;
+    const taken = await store.transact((tx) => tx.machineCommands.take(here));
+    for (const command of taken) {
+      const work = answer(command, run).catch((error: unknown) =>
+        log.error({ err: error, type: command.type }, 'the reply to another machine was not stored'),
+      );
+      executing.add(work);
+      void work.finally(() => executing.delete(work));
+    }
+  }
+
+  async function answer(command: StoredCommand, run: (command: StoredCommand) => Promise<string>): Promise<void> {
+    const reply = await run(command);
+    await store.transact((tx) => tx.machineCommands.answer(command.id, reply), { sync: 'later' });
+  }
+
+  const worker = createNudgedWorker(takeAll, (error) =>
+    log.warn({ err: error }, 'commands of other machines not read'),
+  );
+  const look = () => {
+    worker.nudge();
+    for (const wake of waiting) wake();
+  };
+  const timer = setInterval(look, lookMs).unref();
+  const unlisten = store.onForeignCommit(look);
+
+  async function insert(command: RelayedCommand, limitMs: number): Promise<string> {
+    const id = edges.newId();
+    await store.transact(async (tx) => {
+      await tx.machineCommands.forget(KEPT_MS);
+      await tx.machineCommands.insert({ id, ...command }, limitMs);
+    });
+    return id;
+  }
+
+  return {
+    async send(command, limitMs) {
+      const machine = await store.read.machines.find(command.machineId);
+      if (machine === null) throw new Rejection('unknown_machine', 'No machine has this id.');
+      if (!machine.isConnected) throw unreachable(machine);
+      const id = await insert(command, Math.min(takeMs, limitMs));
+      const early = await untilReplied({ store, edges, waiting }, id, Math.min(takeMs, limitMs));
+      if (early === null && (await store.transact((tx) => tx.machineCommands.withdraw(id)))) throw unreachable(machine);
+      const reply = early ?? (await untilReplied({ store, edges, waiting }, id, Math.max(0, limitMs - takeMs)));
+      if (reply === null) throw unanswered(machine, limitMs);
+      await store.transact((tx) => tx.machineCommands.remove(id), { sync: 'later' });
+      return reply;
+    },
+    async tellOthers(command) {
+      const others = (await store.read.machines.list()).filter(({ id, isConnected }) => id !== here && isConnected);
+      for (const { id } of others) await insert({ ...command, machineId: id }, takeMs);
+    },
+    serve(run) {
+      execute = run;
+      worker.nudge();
+    },
+    async stop() {
+      clearInterval(timer);
+      unlisten();
+      await worker.stop();
+      await Promise.all(executing);
+    },
+  };
+}
+
+/** Resolves with the reply to a command; null if there is none in time. */
+async function untilReplied(
+  { store, edges, waiting }: Pick<RelayParts, 'store' | 'edges'> & { waiting: Set<() => void> },
+  id: string,
+  limitMs: number,
+): Promise<string | null> {
+  const end = edges.uptimeMs() + limitMs;
+  for (;;) {
+    const hint = Promise.withResolvers<void>();
+    waiting.add(hint.resolve);
+    try {
+      const reply = await store.read.machineCommands.findReply(id);
+      if (reply !== null) return reply;
+      if (edges.uptimeMs() >= end) return null;
+      await hint.promise; // at the latest with the next look
+    } finally {
+      waiting.delete(hint.resolve);
+    }
+  }
+}
+
+/** An error that names the machine and since when it does not answer. */
+const unreachable = ({ name, seenAt }: Pick<MachineRecord, 'name' | 'seenAt'>): OperationalError =>
+  new OperationalError(
+    'machine_unreachable',
+    `${name} does not answer since ${seenAt}, and this can only be done there. Nothing was changed. Its sessions may go on meanwhile. Try again later, or declare ${name} lost on the page Machines.`,
+  );
+
+const unanswered = ({ name }: Pick<MachineRecord, 'name'>, limitMs: number): OperationalError =>
+  new OperationalError(
+    'no_confirmation',
+    `${name} began this and has not replied within ${Math.round(limitMs / 1000)} s. Check the state to see whether it happened.`,
+  );

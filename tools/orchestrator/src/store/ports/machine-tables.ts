@@ -1,0 +1,80 @@
+import type { MachineId, MachineState, ProjectId } from '@callboard/contract';
+import type { StoredCommand } from '../machine-records.ts';
+
+/** What a machine says of itself with each renewal of its lease. */
+export interface MachineReport {
+  name: string;
+  version: string;
+  claudeVersion: string | null;
+  load: number;
+  freeMemoryBytes: number;
+  memoryBytes: number;
+  sessions: number;
+  slots: number;
+  freeSlots: number;
+}
+
+/** A machine as the store knows it. Whether its lease runs is decided by the store's clock, whatever the clocks of machines say. */
+export interface MachineRecord extends MachineReport {
+  id: MachineId;
+  /** Rises with each registration and when the machine is declared lost; writes with an older one are refused. */
+  epoch: number;
+  state: MachineState;
+  /** Whether its lease runs now. `state` follows as soon as another machine notes it. */
+  isConnected: boolean;
+  since: string;
+  seenAt: string;
+}
+
+/** The machines that share the store. All instants come from the store's clock. */
+export interface MachinesTable {
+  /** By id, so the oldest first. */
+  list(): Promise<MachineRecord[]>;
+  find(id: MachineId): Promise<MachineRecord | null>;
+  /** Inserts the machine, or begins its next epoch, with a lease of this length. Returns the epoch. */
+  register(id: MachineId, report: MachineReport, leaseMs: number): Promise<number>;
+  /** Renews the lease. False if the epoch has ended: nothing is changed then. */
+  renew(lease: { id: MachineId; epoch: number; leaseMs: number }, report: MachineReport): Promise<boolean>;
+  /** Ends the lease of a machine that stops in order, so that others need not wait for its end. */
+  release(id: MachineId, epoch: number): Promise<void>;
+  /** Marks every machine whose lease has run out as unreachable. Returns those that were not marked yet. */
+  noteUnreachable(): Promise<MachineId[]>;
+  /** Declares the machine lost, which ends its epoch. False, and nothing is changed, while its lease runs, and if it is lost already. */
+  declareLost(id: MachineId): Promise<boolean>;
+}
+
+/** Where the repository of a project is on a machine. */
+export interface ProjectPlace {
+  projectId: ProjectId;
+  machineId: MachineId;
+  path: string;
+  /** The normalised address of `origin`; null if it has none. */
+  remote: string | null;
+}
+
+/** Which machine has which projects, and where. */
+export interface ProjectPlacesTable {
+  list(): Promise<ProjectPlace[]>;
+  /** Inserts or replaces the place of the project on that machine. */
+  save(place: ProjectPlace): Promise<void>;
+  remove(projectId: ProjectId, machineId: MachineId): Promise<void>;
+}
+
+/** Commands that one machine has for another one. Each is taken at most once, and never after its deadline. */
+export interface MachineCommandsTable {
+  /** @param limitMs how long it may be taken, by the store's clock */
+  insert(command: StoredCommand, limitMs: number): Promise<void>;
+  /** Whether commands wait for the machine, of whatever age. */
+  hasWaiting(machineId: MachineId): Promise<boolean>;
+  /** Takes those that wait for the machine, in the order of their insertion. */
+  take(machineId: MachineId): Promise<StoredCommand[]>;
+  /** Takes back a command that nobody has taken. False if it was taken, or has its reply. */
+  withdraw(id: string): Promise<boolean>;
+  /** Stores the reply, as JSON. */
+  answer(id: string, reply: string): Promise<void>;
+  /** Null while it is not answered, and once it is forgotten. */
+  findReply(id: string): Promise<string | null>;
+  remove(id: string): Promise<void>;
+  /** Forgets everything whose deadline was this long ago. */
+  forget(olderThanMs: number): Promise<void>;
+}

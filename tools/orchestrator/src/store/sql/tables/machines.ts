@@ -1,0 +1,121 @@
+import { MachineId, MachineState } from '@callboard/contract';
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import type { MachineRecord, MachineReport, MachinesTable } from '../../ports/machine-tables.ts';
+import type { Database } from '../database.ts';
+import type { Schema } from '../schema.ts';
+import { storeNowMs } from '../store-clock.ts';
+import { mapRow } from './map-row.ts';
+
+const Report = z.object({
+  name: z.string(),
+  version: z.string(),
+  claudeVersion: z.string().nullable(),
+  load: z.number(),
+  freeMemoryBytes: z.number(),
+  memoryBytes: z.number(),
+  sessions: z.number(),
+  slots: z.number(),
+  freeSlots: z.number(),
+});
+
+const instantOf = (ms: number): string => new Date(ms).toISOString();
+
+const toMachine =
+  (nowMs: number) =>
+  (row: Selectable<Schema['machines']>): MachineRecord => ({
+    ...Report.parse(JSON.parse(row.report)),
+    id: MachineId.parse(row.id),
+    epoch: row.epoch,
+    state: MachineState.parse(row.state),
+    isConnected: row.state !== 'lost' && row.lease_until > nowMs,
+    since: row.since,
+    seenAt: row.seen_at,
+  });
+
+/** What a row says while its machine answers. */
+const connected = (nowMs: number, report: MachineReport, leaseMs: number) => ({
+  ...{ state: 'connected', lease_until: nowMs + leaseMs, seen_at: instantOf(nowMs), report: JSON.stringify(report) },
+});
+
+/** See `MachinesTable`. */
+export function machinesTable(db: Database): MachinesTable {
+  const all = () => db.selectFrom('machines').selectAll();
+
+  return {
+    async list() {
+      const nowMs = await storeNowMs(db);
+      return (await all().orderBy('id').execute()).map(toMachine(nowMs));
+    },
+    async find(id) {
+      const row = await all().where('id', '=', id).executeTakeFirst();
+      return mapRow(row, toMachine(await storeNowMs(db)));
+    },
+    async register(id, report, leaseMs) {
+      const nowMs = await storeNowMs(db);
+      const told = connected(nowMs, report, leaseMs);
+      const since = instantOf(nowMs);
+      const { epoch } = await db
+        .insertInto('machines')
+        .values({ id, epoch: 1, since, ...told })
+        .onConflict((conflict) =>
+          conflict.column('id').doUpdateSet((eb) => ({ epoch: eb('machines.epoch', '+', 1), since, ...told })),
+        )
+        .returning('epoch')
+        .executeTakeFirstOrThrow();
+      return epoch;
+    },
+    async renew({ id, epoch, leaseMs }, report) {
+      const nowMs = await storeNowMs(db);
+      const of = db
+        .updateTable('machines')
+        .where('id', '=', id)
+        .where('epoch', '=', epoch)
+        .where('state', '!=', 'lost');
+      const back = await of
+        .set({ since: instantOf(nowMs), ...connected(nowMs, report, leaseMs) })
+        .where('state', '=', 'unreachable')
+        .executeTakeFirst();
+      if (back.numUpdatedRows > 0n) return true;
+      const { numUpdatedRows } = await of.set(connected(nowMs, report, leaseMs)).executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    async release(id, epoch) {
+      await db
+        .updateTable('machines')
+        .set({ lease_until: await storeNowMs(db) })
+        .where('id', '=', id)
+        .where('epoch', '=', epoch)
+        .execute();
+    },
+    ...absences(db),
+  };
+}
+
+/** What others say of a machine that does not answer. */
+function absences(db: Database): Pick<MachinesTable, 'noteUnreachable' | 'declareLost'> {
+  return {
+    async noteUnreachable() {
+      const nowMs = await storeNowMs(db);
+      const rows = await db
+        .updateTable('machines')
+        .set((eb) => ({ state: 'unreachable', since: eb.ref('seen_at') }))
+        .where('state', '=', 'connected')
+        .where('lease_until', '<=', nowMs)
+        .returning('id')
+        .execute();
+      return rows.map(({ id }) => MachineId.parse(id));
+    },
+    async declareLost(id) {
+      const nowMs = await storeNowMs(db);
+      const { numUpdatedRows } = await db
+        .updateTable('machines')
+        .set((eb) => ({ state: 'lost', since: instantOf(nowMs), epoch: eb('epoch', '+', 1) }))
+        .where('id', '=', id)
+        .where('state', '!=', 'lost')
+        .where('lease_until', '<=', nowMs)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+  };
+}
