@@ -1,4 +1,4 @@
-import { type BoardView, DEFAULT_ALERTS, type Me, type PendingRequest } from '@callboard/contract';
+import { type BoardView, DEFAULT_ALERTS, type Me, type PendingRequest, ProjectId } from '@callboard/contract';
 import { act, screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
 import { useInboxPicks } from '../features/interaction/model/inbox-picks.ts';
@@ -104,7 +104,13 @@ it('decides equal requests together only after each was looked at, each by a dec
   await see(key(3, 'together'));
   await screen.findByText('All 3 looked at');
   await expect.poll(() => isOff(allow)).toBe(false);
+  const rules = ['Bash(npm i)'];
+  const offersOf: string[] = [];
   server.answer({
+    get_rule_offer: ({ stageId, requestId }) => {
+      if (requestId.startsWith('together')) offersOf.push(stageId);
+      return { offer: { projectId: ProjectId.parse('api'), stageId, rules, times: 3 } };
+    },
     approve_tool: ({ requestId }) => {
       const of = view.pending.find((one) => one.requestId === requestId);
       if (of === undefined || requestId === 'together-2') return problem('already_decided', 'It was denied by Bo.');
@@ -120,6 +126,9 @@ it('decides equal requests together only after each was looked at, each by a dec
   expect(sent()).toEqual(expect.arrayContaining(ids));
   expect(sent()).toHaveLength(3);
   await screen.findByRole('form', { name: /^Header/ });
+  // In each project once.
+  await screen.findByRole('button', { name: 'Make it a rule …' });
+  expect(offersOf.filter((stageId) => stageId !== 'STAGE-4').toSorted()).toEqual(['STAGE-1', 'STAGE-3']);
 });
 
 it('a tap on the button for all holds each answer back, and Undo takes all of them back', async () => {

@@ -120,6 +120,19 @@ it('offers the rule right after the third same answer; it is saved, or put away,
   await waitFor(() => expect(sent('remove_rule')).toEqual([{ ruleId: 'rule-1' }]));
 });
 
+it('offers the rule after a tap too, once its answer is no longer held back', async () => {
+  const { user, server, sent, asked } = open('/', { offer });
+  server.answer({ approve_tool: () => ({ heldUntil: AT }) });
+  const form = within(await screen.findByRole('dialog', { name: 'Login form: Run this command?' }));
+  await user.pointer({ keys: '[TouchA]', target: await ready(form.getByRole('button', { name: 'Allow' })) });
+  await screen.findByRole('button', { name: 'Undo' });
+  const asks = sent('get_rule_offer').length; // by the form
+  const decided = sampleDecision({ stageId, requestId: asked.requestId, outcome: 'allowed', delivery: 'confirmed' });
+  server.emit('approval-resolved', decided);
+  await screen.findByRole('button', { name: 'Make it a rule …' });
+  expect(sent('get_rule_offer')).toHaveLength(asks + 1);
+});
+
 it('puts an offer away', async () => {
   const { user, sent, server } = open('/', { offer });
   server.answer({ dismiss_rule_offer: () => ({}) });

@@ -20,6 +20,7 @@ import { decisionThatStands, decisionWords } from '../words/decision-words.ts';
 import { askTitle } from '../words/request-words.ts';
 import { isConflict } from './is-conflict.ts';
 import { isAnswered, notifyDecidedElsewhere } from './notify-decided-elsewhere.tsx';
+import { offerRule } from './offer-rule.ts';
 import { dropDraft } from './use-draft.ts';
 import { stageInCache } from './use-ending-notice.ts';
 import { setHeld } from './use-held.ts';
@@ -55,7 +56,7 @@ function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) =>
     onSuccess(reply, input) {
       const answer = toAnswer(input);
       answered(cache, request, { reply, outcome: answer.outcome });
-      if (answer.outcome === 'allowed' && reply !== null && 'decision' in reply) offerRule(request, answer);
+      if (isSent(reply) && answer.outcome === 'allowed' && !isGranting(answer)) offerRule(cache, request);
     },
     onError(error) {
       if (!isConflict(error)) return;
@@ -80,13 +81,12 @@ function answered(cache: QueryClient, request: PendingRequest, { reply, outcome 
   setHeld(cache, request, (me) => ({ by: me.name, outcome, until: reply.heldUntil }));
 }
 
-/** Says so when a person has allowed the same three times, unless a rule was just granted. Nothing is lost where that fails. */
-function offerRule(request: PendingRequest, { body }: Answer): void {
-  const isGranting = 'updatedPermissions' in body && body.updatedPermissions !== undefined;
-  if (request.kind !== 'approval' || request.suppressAlwaysAllow || request.leavesSandbox !== null || isGranting)
-    return;
-  void import('./notify-rule-offer.tsx').then(({ notifyRuleOffer }) => notifyRuleOffer(request)).catch(() => undefined);
-}
+/** Whether the answer was sent, and is not held back. */
+const isSent = (reply: AnswerReply | null): boolean => reply !== null && 'decision' in reply;
+
+/** Whether the answer comes with a rule, so that no other is offered. */
+const isGranting = ({ body }: Answer): boolean =>
+  'updatedPermissions' in body && body.updatedPermissions !== undefined;
 
 function gone(cache: QueryClient, request: PendingRequest): void {
   markOwn(requestKey(request)); // no further notice, whoever decided it
@@ -135,6 +135,7 @@ async function decideOne(cache: QueryClient, request: PendingRequest, verdict: V
   try {
     const reply = await deliver(request, answer);
     answered(cache, request, { reply, outcome: answer.outcome });
+    if (isSent(reply) && answer.outcome === 'allowed') offerRule(cache, request);
     return reply !== null && 'heldUntil' in reply ? null : { request, words: answer.outcome, failed: false };
   } catch (error) {
     if (isConflict(error)) gone(cache, request);

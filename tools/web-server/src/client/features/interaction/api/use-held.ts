@@ -6,10 +6,11 @@ import { boardQuery, type Ending, endingKey } from '../../../data/queries.ts';
 import { client, errorText } from '../../../lib/api-client.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
-import { unmarkOwn } from '../model/answers-under-way.ts';
+import { isOwn, unmarkOwn } from '../model/answers-under-way.ts';
 import { isHeldBy } from '../model/held-answers.ts';
 import { decisionWords } from '../words/decision-words.ts';
 import { isConflict } from './is-conflict.ts';
+import { offerRule } from './offer-rule.ts';
 import { dropDraft } from './use-draft.ts';
 import { stageInCache, tellEnding } from './use-ending-notice.ts';
 import { useMe } from './use-me.ts';
@@ -71,14 +72,19 @@ async function takeBack(cache: QueryClient, request: PendingRequest): Promise<vo
   }
 }
 
-/** When an answer that was held back was sent, its draft goes. If the request was closed instead, that is told. */
+/** When an answer that was held back was sent, its draft goes, and a rule is offered as for any answer. If the request was closed instead, that is told. */
 export function useHeldEnding(request: PendingRequest, title: string): void {
   const cache = useQueryClient();
   const end = useEffectEvent(() => {
     const ending = cache.getQueryData<Ending>(endingKey(request));
     if (ending === undefined) return;
-    if (ending.kind === 'decided' && ending.decision.outcome === request.held?.outcome) dropDraft(cache, request);
-    else tellEnding(cache, request, title);
+    if (ending.kind !== 'decided' || ending.decision.outcome !== request.held?.outcome) {
+      tellEnding(cache, request, title);
+      return;
+    }
+    dropDraft(cache, request);
+    // Not in the other tabs of this person, which show the answer as well.
+    if (ending.decision.outcome === 'allowed' && isOwn(requestKey(request))) offerRule(cache, request);
   });
   useEffect(() => () => end(), []);
 }
