@@ -2,7 +2,14 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { boardView, CLAUDE_UNCHECKED, NO_LIMITS, SANDBOX_UNTRIED } from '@callboard/contract';
-import { AT, sampleProject, sampleRequest, sampleSession, sampleStage } from '@callboard/contract/samples';
+import {
+  AT,
+  sampleDecision,
+  sampleProject,
+  sampleRequest,
+  sampleSession,
+  sampleStage,
+} from '@callboard/contract/samples';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { runHere } from '../../test/run-here.ts';
@@ -171,6 +178,21 @@ it('sends a message, and says what became of it', async () => {
     'Queued: Claude gets it after this turn.\nSTAGE-1 was done and is open again.\nReplaced 2 queued messages; they are kept as drafts.',
   );
   expect(sent).toEqual([['POST /api/sessions/STAGE-1/message', { message: 'From a pipe', mode: 'replace' }]]);
+});
+
+it('denies with a reason of several lines that is piped in, and only if the request is named', async () => {
+  const decision = sampleDecision({ outcome: 'denied' });
+  const { callboard, sent } = await setUp(
+    { 'POST /api/sessions/STAGE-1/approve': { decision } },
+    '> Step 2\nToo wide.\n',
+  );
+  expect(await callboard('deny', '--reason', '-')).toMatchObject({
+    ...{ exitCode: 2, err: expect.stringContaining('--reason -: name the request as well') },
+  });
+  await callboard('deny', 'request-1', '--reason', '-');
+  expect(sent).toEqual([
+    ['POST /api/sessions/STAGE-1/approve', { requestId: 'request-1', decision: 'deny', reason: '> Step 2\nToo wide.' }],
+  ]);
 });
 
 it('starts the next phase, and completes a stage with a merge', async () => {

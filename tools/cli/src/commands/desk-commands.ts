@@ -77,7 +77,7 @@ const deny: Command = {
   summary: 'Shows a request whole and denies it; sends a plan back; declines a question.',
   flags: [
     { ...requestArgument, help: `${requestArgument.help} Without it, the only open one, after a question.` },
-    option('reason', 'TEXT', 'What Claude reads as the reason.'),
+    option('reason', 'TEXT', 'What Claude reads as the reason; - reads it from stdin, as for comments on a plan.'),
     { kind: 'switch', name: 'interrupt', help: 'End the turn as well; Claude then reads no reason.' },
     ...deskFlags,
   ],

@@ -4,6 +4,7 @@ import type { Invocation } from '../commands/command.ts';
 import { UsageError } from '../errors.ts';
 import { chooseRequest, confirm } from './choose-request.ts';
 import { atDesk } from './desk-command.ts';
+import { textOrInput } from './flags.ts';
 import { decidedWords } from './print-decision.ts';
 import { safeJson } from './text.ts';
 
@@ -35,8 +36,10 @@ export const deny = (invocation: Invocation): Promise<number> =>
   atDesk(
     invocation,
     { request: z.string().optional(), reason: z.string().optional(), interrupt: z.boolean().optional() },
-    async ({ desk, options: { request: id, reason, interrupt, json }, edges, hint }) => {
+    async ({ desk, options: { request: id, reason: given, interrupt, json }, edges, hint }) => {
+      if (given === '-' && id === undefined) throw new UsageError('--reason -: name the request as well.');
       const chosen = await chooseRequest({ desk, edges, hint }, id);
+      const reason = given === '-' ? await textOrInput(given, edges, '--reason -: nothing was piped in.') : given;
       await confirm(chosen, chosen.request.kind === 'plan' ? 'Send this plan back?' : 'Deny?', edges);
       const reply = await desk.command('approve_tool', {
         ...idsOf(chosen.request),

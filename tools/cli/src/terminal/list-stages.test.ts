@@ -93,3 +93,12 @@ it('says when a stage goes on that stopped at a usage limit', () => {
   const session = sampleSession({ state: 'ended', lastTurn, limitWait });
   expect(lines(board([{ ...sampleStage(), session }]))).toMatch(/usage limit, goes on at 2026-01-0\d \d\d:\d\d$/);
 });
+
+it('says that a stage is on hold, or that its budget is spent', () => {
+  const spentBudget = { scope: { day: true }, unit: 'usd', spent: 1.2, limit: 1 };
+  const spent = sampleSession({ stageId: 'STAGE-1', state: 'idle', spentBudget });
+  const waiting = { ...sampleStage({ id: 'STAGE-2' }), session: null };
+  const view = board([{ ...sampleStage({ id: 'STAGE-1' }), session: spent }, waiting]);
+  expect(lines(view)).toContain('budget spent: $1.20 of $1.00');
+  expect(lines({ ...view, holds: [{ scope: {}, by: 'Ada', at: AT, except: [] }] })).toMatch(/STAGE-2 .* on hold$/);
+});

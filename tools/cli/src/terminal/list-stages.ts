@@ -1,4 +1,4 @@
-import type { BoardView, ChangeCounts, Column, PendingRequest, Project, StageView } from '@callboard/contract';
+import type { BoardView, ChangeCounts, Column, Project, StageView } from '@callboard/contract';
 import { shortDuration } from '@callboard/contract';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
@@ -6,10 +6,10 @@ import type { Edges } from '../edges.ts';
 import { UsageError } from '../errors.ts';
 import { atDesk, type Hint } from './desk-command.ts';
 import { findProject, named } from './find.ts';
-import { limitWords } from './limit-words.ts';
 import { requestLine } from './request-text.ts';
 import { type Style, styleOf } from './style.ts';
 import { cut, displayWidth, padded, safeJson, visibleLine } from './text.ts';
+import { boardNotices, unstartedWords, waitingWords } from './waiting-words.ts';
 
 const COLUMNS: readonly (readonly [Column, string])[] = [
   ['needs-you', 'Needs you'],
@@ -35,7 +35,10 @@ export const listStages = (invocation: Invocation): Promise<number> =>
     const board = ofProject(await desk.command('get_board', {}), project);
     if (json) edges.out(safeJson(board, 2));
     else if (ids) for (const { id } of board.stages) edges.out(id);
-    else for (const line of boardLines(board, { all, edges, hint })) edges.out(line);
+    else {
+      for (const line of boardLines(board, { all, edges, hint })) edges.out(line);
+      for (const line of boardNotices(board)) edges.err(`callboard: ${line}`);
+    }
   });
 
 /** Keeps the stages of a project, and their requests. @throws UsageError for an unknown project */
@@ -73,10 +76,7 @@ export function boardLines(board: BoardView, { all, edges, hint }: ListPlace): s
   const idWidth = Math.max(...board.stages.map(({ id }) => id.length));
   const titleWidth = Math.min(LONGEST_TITLE, Math.max(...board.stages.map(({ title }) => displayWidth(title))));
   const lineOf = (stage: StageView) => {
-    const now = nowOf(
-      stage,
-      board.pending.filter(({ stageId }) => stageId === stage.id),
-    );
+    const now = nowOf(stage, board);
     const since = Date.parse(stage.session?.stateSince ?? stage.createdAt);
     const age = shortDuration(edges.now().getTime() - since).padStart(6);
     const title = padded(cut(visibleLine(stage.title, 'prose'), titleWidth), titleWidth);
@@ -109,19 +109,18 @@ function inColumn(stages: readonly StageView[], column: Column): StageView[] {
 }
 
 /** Returns what a stage does now, or what it needs, in one line. */
-function nowOf(
-  { column, session, merged, dependsOn, held, autoStart }: StageView,
-  asked: readonly PendingRequest[],
-): string {
+function nowOf(stage: StageView, board: BoardView): string {
+  const { id, column, session, merged, dependsOn, held } = stage;
+  const asked = board.pending.filter(({ stageId }) => stageId === id);
   const [request] = asked;
   if (request !== undefined) return `${requestLine(request)}${asked.length > 1 ? ` (${asked.length} requests)` : ''}`;
   if (column === 'done')
     return merged === null ? 'not merged' : `merged ${merged.commit.slice(0, 7)} into ${merged.into}`;
   if (column === 'backlog') return held ? 'on hold' : `after ${dependsOn.join(', ')}`;
-  if (session === null) return autoStart ? 'starts automatically' : '';
+  if (session === null) return unstartedWords(stage, board);
   if (session.alarm !== null) return 'security alarm: look at the board';
-  if (session.withheld) return session.queued === 0 ? 'on hold' : `on hold, ${session.queued} queued`;
-  if (session.limitWait !== null) return limitWords(session.limitWait);
+  const waits = waitingWords(session);
+  if (waits !== null) return waits;
   if (column === 'review') return session.changes === null ? '' : changesOf(session.changes);
   if (session.now !== null) return actionOf(session.now);
   if (session.stalledSince !== null) return 'no sign of life';

@@ -1,4 +1,5 @@
-import { MessageMode } from '@callboard/contract';
+import { MessageMode, type StageView } from '@callboard/contract';
+import type { Transport } from '@callboard/contract/client';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
 import { UsageError } from '../errors.ts';
@@ -6,12 +7,9 @@ import { atDesk } from './desk-command.ts';
 import { findStage } from './find.ts';
 import { textOrInput } from './flags.ts';
 import { safeJson } from './text.ts';
+import { queuedWords } from './waiting-words.ts';
 
-const STATUS = {
-  sent: 'Sent.',
-  queued: 'Queued: Claude gets it after this turn.',
-  resumed: 'Sent; the session is resumed with it.',
-} as const;
+const STATUS = { sent: 'Sent.', resumed: 'Sent; the session is resumed with it.' } as const;
 
 const options = {
   stage: z.string().optional(),
@@ -34,8 +32,14 @@ export const say = (invocation: Invocation): Promise<number> =>
       edges.out(safeJson(reply));
       return;
     }
-    edges.out(STATUS[reply.status]);
+    edges.out(reply.status === 'queued' ? await whenDelivered(desk, stage) : STATUS[reply.status]);
     if (reply.reopened === true) edges.out(`${stage.id} was done and is open again.`);
     if (reply.replaced !== undefined && reply.replaced.length > 0)
       edges.out(`Replaced ${reply.replaced.length} queued messages; they are kept as drafts.`);
   });
+
+/** The message itself may have changed what the stage waits for, so the board is read again. */
+async function whenDelivered(desk: Transport, sentTo: StageView): Promise<string> {
+  const board = await desk.command('get_board', {});
+  return queuedWords(board.stages.find(({ id }) => id === sentTo.id) ?? sentTo, board);
+}

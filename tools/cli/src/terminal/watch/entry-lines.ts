@@ -1,8 +1,8 @@
 import { type SessionSummary, type StageView, shortDuration, type TranscriptEntry } from '@callboard/contract';
 import { outcomeWords } from '../find.ts';
-import { limitWords } from '../limit-words.ts';
 import type { Style } from '../style.ts';
 import { cut, indented, safeJson, visibleLine, visibleLines } from '../text.ts';
+import { waitingWords } from '../waiting-words.ts';
 
 /** Where text is drawn. */
 export interface TextPlace {
@@ -104,7 +104,8 @@ export function standing({
   return session === null ? 'Not started.' : sessionWords(session);
 }
 
-function sessionWords({ state, alarm, atGate, lastTurn, terminal, limitWait }: SessionSummary): string {
+function sessionWords(session: SessionSummary): string {
+  const { state, alarm, atGate, lastTurn, terminal } = session;
   if (alarm !== null) return `Security alarm: ${visibleLine(alarm.detail, 'prose')}`;
   if (terminal !== null) return 'Continued in a terminal.';
   switch (state) {
@@ -117,10 +118,12 @@ function sessionWords({ state, alarm, atGate, lastTurn, terminal, limitWait }: S
     case 'failed':
       return `Could not start${lastTurn?.message == null ? '' : `: ${visibleLine(lastTurn.message, 'prose')}`}`;
     case 'idle':
-    case 'ended':
-      if (limitWait !== null) return `Stopped: ${limitWords(limitWait)}.`;
+    case 'ended': {
+      const waits = waitingWords(session);
+      if (waits !== null) return `Stopped: ${waits}.`;
       if (atGate) return 'Phase finished; callboard advance starts the next one.';
       return lastTurn?.outcome === 'succeeded' ? 'Ready for review.' : 'Stopped.';
+    }
     default:
       return state satisfies never;
   }

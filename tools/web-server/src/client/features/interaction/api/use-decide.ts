@@ -85,8 +85,7 @@ function answered(cache: QueryClient, request: PendingRequest, { reply, outcome 
 const isSent = (reply: AnswerReply | null): boolean => reply !== null && 'decision' in reply;
 
 /** Whether the answer comes with a rule, so that no other is offered. */
-const isGranting = ({ body }: Answer): boolean =>
-  'updatedPermissions' in body && body.updatedPermissions !== undefined;
+const isGranting = ({ body }: Answer): boolean => 'updatedPermissions' in body && body.updatedPermissions !== undefined;
 
 function gone(cache: QueryClient, request: PendingRequest): void {
   markOwn(requestKey(request)); // no further notice, whoever decided it
