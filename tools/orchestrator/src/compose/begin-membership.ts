@@ -1,4 +1,4 @@
-import { isWorking, type StageId } from '@callboard/contract';
+import { isWorking, type SessionSummary, type StageId } from '@callboard/contract';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
 import { type ExecutionParts, executeForeign } from '../gateway/execute-command.ts';
 import type { Bell } from '../lib/bell.ts';
@@ -18,6 +18,22 @@ interface BeginParts {
   outboxBell: Bell<StageId>;
 }
 
+/** How long a change of the workload waits for others before it is reported. */
+const REPORT_MS = 200;
+
+/** Notices when a session begins or stops to work. */
+function createWorkload() {
+  const working = new Set<StageId>();
+  return {
+    /** Whether this changes how many sessions work. */
+    has({ stageId, state }: Pick<SessionSummary, 'stageId' | 'state'>): boolean {
+      if (isWorking(state) === working.has(stageId)) return false;
+      if (!working.delete(stageId)) working.add(stageId);
+      return true;
+    },
+  };
+}
+
 /** Lets this machine work for the others: it reports its room, executes their commands, and goes on whenever it has its lease again. */
 export function beginMembership(
   { config, life }: StartContext,
@@ -33,13 +49,24 @@ export function beginMembership(
     const program = await claude.program().catch(() => null);
     return { claudeVersion: program?.version ?? null, sessions: sessions.executors().length, freeSlots };
   });
+  let timer: NodeJS.Timeout | undefined;
+  /** The others place stages by what this machine last reported. */
+  const soon = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void lease.renew();
+    }, REPORT_MS).unref();
+  };
+  const workload = createWorkload();
   const unlisten = [
+    () => clearTimeout(timer),
     lease.onRegained(() => {
       for (const { launch } of sessions.executors()) outboxBell.ring(launch.stageId);
       scheduler.nudge();
     }),
-    own.onEvent(({ type }) => {
+    own.onEvent(({ type, data }) => {
       if (type === 'machine-updated') scheduler.nudge();
+      if (type === 'session-updated' && workload.has(data)) soon();
     }),
   ];
   life.onStop('membership', () => {

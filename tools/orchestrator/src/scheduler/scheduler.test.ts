@@ -98,6 +98,7 @@ describe('start gates', () => {
     expect(planStarts(stages, 1, [() => null, refuse('a', 'c')])).toEqual({
       start: ['b'],
       goOn: [],
+      isAnyElsewhere: false,
       holds: [{ code: 'memory', reason: 'Waits for memory', until: null, stageIds: ['a', 'c'] }],
     });
   });
@@ -160,7 +161,12 @@ describe('waits for a usage limit', () => {
 
   it('are over in their order, before anything new starts, and within the limit of parallel sessions', () => {
     const stages = [stage('new'), waiting('late', 2), waiting('early', 1), waiting('ended', 3, 'ended')];
-    expect(planStarts(stages, 2, [], isDue)).toEqual({ goOn: ['early', 'late'], start: [], holds: [] });
+    expect(planStarts(stages, 2, [], isDue)).toEqual({
+      goOn: ['early', 'late'],
+      start: [],
+      holds: [],
+      isAnyElsewhere: false,
+    });
     const busy = stage('busy', { column: 'running', state: 'busy' });
     expect(planStarts([busy, ...stages], 2, [], isDue).goOn).toEqual(['early']);
     expect(planStarts(stages, 9, [], isDue)).toMatchObject({ goOn: ['early', 'late', 'ended'], start: ['new'] });
@@ -172,7 +178,12 @@ describe('waits for a usage limit', () => {
     const told = { window: 'five_hour', resetsAt: goesOnAt(9), isUsingOverage: false, windows: [window], at: AT };
     const held = (given: LimitsView) => planStarts([stage('new'), waiting('old', 1)], 9, [limitGate(given, AT)], isDue);
     const near = { code: 'usage-limit', reason: 'Usage limit at 93 %', until: goesOnAt(9), stageIds: ['new'] };
-    expect(held(view({ ...told, status: 'near' }))).toEqual({ goOn: ['old'], start: [], holds: [near] });
+    expect(held(view({ ...told, status: 'near' }))).toEqual({
+      goOn: ['old'],
+      start: [],
+      holds: [near],
+      isAnyElsewhere: false,
+    });
     expect(held(view({ ...told, status: 'near' }, { ...LIMIT_DEFAULTS, holdStartsAt: 0.95 })).start).toEqual(['new']);
     expect(held(view({ ...told, status: 'near' }, { ...LIMIT_DEFAULTS, holdStartsAt: null })).start).toEqual(['new']);
     const reached = held(view({ ...told, status: 'reached' }, { ...LIMIT_DEFAULTS, holdStartsAt: null }));

@@ -42,6 +42,8 @@ export interface Scheduler {
 const INTERVAL_MS = 30_000;
 /** Nothing tells that memory was freed. */
 const MEMORY_LOOK_MS = 5_000;
+/** The machine that a stage is left to may have no room after all. */
+const ELSEWHERE_LOOK_MS = 1_000;
 
 /** Events that can make a stage ready. A session that stops working makes room for one. */
 const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed', 'holds-updated']);
@@ -68,7 +70,8 @@ export function startScheduler(parts: SchedulerParts): Scheduler {
     const plan = planStarts(stages, maxParallel, await Promise.all(gates.map((gate) => gate())), isDue);
     holds.set(plan.holds);
     const waitsForMemory = plan.holds.some(({ code }) => code === 'memory');
-    if (waitsForMemory) lookAgain(MEMORY_LOOK_MS);
+    if (plan.isAnyElsewhere) lookAgain(ELSEWHERE_LOOK_MS);
+    else if (waitsForMemory) lookAgain(MEMORY_LOOK_MS);
     // Together: `start` marks its stage as starting at once, so the next pass does not pick it again.
     await Promise.all([
       ...plan.goOn.map((id) => startOne(id, toGoOn.has(id) ? deferred.goOn : waits.goOn)),

@@ -22,6 +22,8 @@ export interface StartPlan {
   /** Stages that were begun and whose wait is over, for a release or a usage limit; they have room before others. */
   goOn: StageId[];
   holds: StartHold[];
+  /** Whether something is left to another machine. */
+  isAnyElsewhere: boolean;
 }
 
 /**
@@ -39,13 +41,13 @@ export function planStarts(
   const sessions = stages.flatMap(({ session }) => session ?? []);
   const beingStarted = sessions.filter(({ state }) => state === 'starting').length;
   const room = maxParallel - sessions.filter(({ state }) => isWorking(state)).length;
-  const plan: StartPlan = { start: [], goOn: [], holds: [] };
+  const plan: StartPlan = { start: [], goOn: [], holds: [], isAnyElsewhere: false };
   const ready = stages.filter(isReady).toSorted((a, b) => a.priority - b.priority);
   for (const stage of [...stages.filter(isDue).toSorted(byReset), ...ready]) {
     const begun = plan.start.length + plan.goOn.length;
     const refusal = firstRefusal(gates, stage, beingStarted + begun);
-    if (refusal === ELSEWHERE) continue;
-    if (refusal !== null) addHold(plan.holds, refusal, stage.id);
+    if (refusal === ELSEWHERE) plan.isAnyElsewhere = true;
+    else if (refusal !== null) addHold(plan.holds, refusal, stage.id);
     else if (begun < room) (stage.session === null ? plan.start : plan.goOn).push(stage.id);
   }
   return plan;

@@ -79,6 +79,8 @@ export interface KitOptions {
   before?: (repo: string) => Promise<void>;
   /** Starts without an API key, so that `claude` is not logged in. */
   isLoggedOut?: boolean;
+  /** Shares a store with other kits, as a machine of this name. */
+  machine?: { databaseUrl: string; name: string };
   /** Starts with a made-up login of claude.ai in place of the API key: such an account has usage limits. */
   hasAccount?: boolean;
 }
@@ -111,8 +113,8 @@ async function prepare(given: KitOptions) {
     repos: [repo],
     tokenSha256: null,
     publicUrl: null,
-    databaseUrl: null,
-    machineName: null,
+    databaseUrl: given.machine?.databaseUrl ?? null,
+    machineName: given.machine?.name ?? null,
     machineUrl: null,
   };
   if (config.claudePath === REAL_CLAUDE) await knowClaude(config.dataDir);
