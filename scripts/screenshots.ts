@@ -13,6 +13,7 @@ import { finishingPictures } from './finishing-pictures.ts';
 import { goingBackPictures } from './going-back-pictures.ts';
 import { holdPictures } from './hold-pictures.ts';
 import { limitPictures } from './limit-pictures.ts';
+import { machinePictures } from './machine-pictures.ts';
 import { movingInPictures } from './moving-in-pictures.ts';
 import { alone, openPage } from './open-alone.ts';
 import { pullRequestPictures } from './pull-request-pictures.ts';
@@ -129,7 +130,7 @@ const PICTURES: Record<string, Look> = {
     Object.entries({
       ...{ ...finishingPictures, ...pullRequestPictures, ...workspacePictures },
       ...{ ...movingInPictures, ...checkPictures, ...goingBackPictures, ...limitPictures, ...rulePictures },
-      ...holdPictures,
+      ...{ ...holdPictures, ...machinePictures },
     }).map(([name, look]): [string, Look] => [
       name,
       (page, { review }) => look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),

@@ -274,3 +274,13 @@ it('reaches the other targets while one that does not answer has any number of o
   deliverer();
   await vi.waitFor(() => expect(told.toSorted()).toEqual(['announced waiting to Ada', 'announced waiting to Nobody']));
 });
+
+it('are sent by the machine that leads alone, and by the next one when that is gone', async () => {
+  const { session, announce, deliverer, told } = await announcementTest();
+  await session.tell(asked('r1'));
+  await announce();
+  const first = { leads: false };
+  const [one, two] = [deliverer(async () => first.leads), deliverer(async () => !first.leads)];
+  await Promise.all([one.drain(), two.drain()]);
+  expect(told).toEqual(['announced waiting to Ada']);
+});

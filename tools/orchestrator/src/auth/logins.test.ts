@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createPageKey } from '../../../../test-support/page-key.ts';
 import { newBrowser, ORIGIN } from '../../test/support/new-browser.ts';
-import { openTestStore } from '../../test/support/test-store.ts';
+import { openTestStore, withFields } from '../../test/support/test-store.ts';
 import { createLogins } from './logins.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -207,4 +207,40 @@ it('makes a token that reads metrics and can do nothing else, until it is revoke
   expect(() => again.requireMetricsToken(terminal)).toThrow(refused);
   await again.end(listed?.loginId ?? '', 'Ben');
   expect(() => again.requireMetricsToken(token)).toThrow(refused);
+});
+
+it('knows a login of another machine with its first command, and refuses it as soon as it was ended there', async () => {
+  const { logins, logIn, parts } = await setUp();
+  const other = await createLogins(parts);
+  const { secret, login } = await logIn();
+  const credential = { kind: 'page', secret } as const;
+  await other.lookUp(credential);
+  expect(other.check(credential)).toMatchObject({ loginId: login.loginId });
+  await logins.end(login.loginId, 'Ada');
+  expect(() => other.check(credential)).toThrow(refused);
+  await other.lookUp(credential);
+  expect(() => other.check(credential)).toThrow(refused);
+});
+
+it('does not take a login that is ended while it is read', async () => {
+  const { logins, logIn, parts } = await setUp();
+  const { secret, login } = await logIn();
+  const slow = Promise.withResolvers<void>();
+  const read = withFields(parts.store.read, {
+    logins: withFields(parts.store.read.logins, {
+      list: async () => [],
+      async find(secretHash) {
+        const found = await parts.store.read.logins.find(secretHash);
+        await slow.promise;
+        return found;
+      },
+    }),
+  });
+  const other = await createLogins({ ...parts, store: withFields(parts.store, { read }) });
+  const credential = { kind: 'page', secret } as const;
+  const looking = other.lookUp(credential);
+  await logins.end(login.loginId, 'Ada');
+  slow.resolve();
+  await looking;
+  expect(() => other.check(credential)).toThrow(refused);
 });

@@ -41,8 +41,8 @@ export async function announcementTest(tellsSettled = true) {
     await started.drain();
     await started.stop();
   };
-  const deliverer = () => {
-    const started = startDeliverer({ store, edges: clocks.edges, log: silent, channels });
+  const deliverer = (leads?: () => Promise<boolean>) => {
+    const started = startDeliverer({ store, edges: clocks.edges, log: silent, channels, leads });
     onTestFinished(started.stop);
     return started;
   };

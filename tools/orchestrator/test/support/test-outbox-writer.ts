@@ -26,7 +26,7 @@ function createTestChannel() {
 }
 
 /** A writer of a launch whose process the test plays; what the launch began with is written. */
-export async function startTestWriter() {
+export async function startTestWriter(mayWrite?: () => boolean) {
   const session = await busyTestSession();
   let transactions = 0;
   const { transact } = session.store;
@@ -42,6 +42,7 @@ export async function startTestWriter() {
     edges: session.edges,
     channel,
     launchId: session.launchId(),
+    mayWrite,
     onGone: () => void goneTimes++,
     onError: (error) => errors.push(error),
   });

@@ -156,3 +156,33 @@ it('emits that an answer was written', async () => {
   await writer.drain();
   expect(session.events('decision-updated')).toMatchObject([{ requestId: 'r1', delivery: 'written' }]);
 });
+
+it('writes nothing while it may not, and everything once, in order, when it may again', async () => {
+  const may = { now: true };
+  const { session, writer, ids } = await startTestWriter(() => may.now);
+  may.now = false;
+  expect(writer.takesAtOnce()).toBe(false);
+  await insert(session, { a: answer(), b: control });
+  await insert(session, { c: answer() });
+  await writer.drain();
+  expect(ids()).toEqual([]);
+  may.now = true;
+  writer.nudge();
+  await writer.drain();
+  expect(ids()).toEqual(['a', 'b', 'c']);
+});
+
+it('stops between two lines when it may not write any more', async () => {
+  const may = { now: true };
+  const { session, writer, ids, onWrite } = await startTestWriter(() => may.now);
+  onWrite.now = async () => {
+    may.now = false;
+  };
+  await insert(session, { a: answer(), b: answer() });
+  await writer.drain();
+  expect(ids()).toEqual(['a']);
+  may.now = true;
+  writer.nudge();
+  await writer.drain();
+  expect(ids()).toEqual(['a', 'b']);
+});

@@ -42,7 +42,7 @@ it('lists the machines, and declares one lost that does not answer, after saying
   dialog.getByText(/Claude Code may still work there/);
   dialog.getByText(/The conversations are in the home folder of attic/);
   await user.click(dialog.getByRole('button', { name: 'Declare lost' }));
-  await list.findByText(/Declared lost/);
+  await list.findByText(/^Lost/);
   expect(server.received.findLast(({ command }) => command === 'declare_machine_lost')?.input).toEqual({
     machineId: ATTIC,
   });

@@ -39,7 +39,7 @@ export default function MachinesPage() {
   );
 }
 
-const STATES = { connected: 'Connected', unreachable: 'Unreachable', lost: 'Declared lost' } as const;
+const STATES = { connected: 'Connected', unreachable: 'Unreachable', lost: 'Lost' } as const;
 
 function Entry({ machine, isHere, declareLost }: { machine: Machine; isHere: boolean; declareLost: () => void }) {
   const { name, state, since, seenAt, sessions, slots, freeSlots, load, projects } = machine;
@@ -56,7 +56,7 @@ function Entry({ machine, isHere, declareLost }: { machine: Machine; isHere: boo
             {STATES[state]}
             {state !== 'connected' && (
               <>
-                {' since '}
+                {' for '}
                 <TimeSince at={state === 'unreachable' ? seenAt : since} />
               </>
             )}
@@ -92,15 +92,17 @@ function LostDialog({ machine: { id, name }, close }: { machine: Machine; close:
   const declare = useDeclareLost();
   return (
     <Dialog opened close={close} title={`Declare ${name} lost`} size={520}>
-      <p>
+      <p className={css.words}>
         Its open requests are closed, and its stages are interrupted. They can be started on another machine, from the
         branch that was pushed last; what was not pushed stays on {name}.
       </p>
-      <p>
+      <p className={css.words}>
         Claude Code may still work there: this ends Callboard’s orders, not its processes. When {name} comes back, it
         keeps the uncommitted work of these stages in git, ends their processes, and says so in their transcripts.
       </p>
-      <p>The conversations are in the home folder of {name}. Elsewhere, Claude begins new ones.</p>
+      <p className={css.words}>
+        The conversations are in the home folder of {name}. Elsewhere, Claude begins new ones.
+      </p>
       {declare.error !== null && <ErrorNote error={declare.error} />}
       <Group justify="flex-end" gap="sm" mt="lg">
         <Button variant="default" onClick={close} data-autofocus>

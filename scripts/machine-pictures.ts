@@ -1,0 +1,80 @@
+import { type BoardView, Machine } from '@callboard/contract';
+import type { Page } from 'playwright-core';
+
+type Show = (tab?: string) => Promise<void>;
+
+const at = new Date(Date.now() - 4 * 60_000).toISOString();
+
+/** Three machines, of which one does not answer and one was lost. */
+function machines(projects: readonly string[]): Machine[] {
+  const usual = {
+    ...{ state: 'connected', since: at, seenAt: new Date().toISOString(), version: '0.1.0', claudeVersion: '2.1.330' },
+    ...{ load: 1.4, freeMemoryBytes: 9.2e9, memoryBytes: 16e9, sessions: 3, slots: 4, freeSlots: 2, projects },
+  };
+  const one = (n: number, fields: object) =>
+    Machine.parse({ ...usual, id: `0194269f-8c00-7000-8000-00000000000${n}`, ...fields });
+  return [
+    one(1, { name: 'workshop' }),
+    one(2, { name: 'attic', state: 'unreachable', seenAt: at, sessions: 1 }),
+    one(3, { name: 'a-machine-with-a-rather-long-name.example', state: 'lost', projects: [], claudeVersion: null }),
+  ];
+}
+
+/** The stages are on different machines. */
+function spread(view: BoardView): void {
+  const all = machines(view.projects.map(({ id }) => id));
+  view.machines = all;
+  for (const [index, stage] of view.stages.entries())
+    if (stage.session !== null) stage.machineId = all[index % 2]?.id ?? null;
+}
+
+async function withMachines(page: Page, look: () => Promise<void>): Promise<void> {
+  await page.route('**/api/board', async (route) => {
+    const response = await route.fetch();
+    const view: BoardView = await response.json();
+    spread(view);
+    await route.fulfill({ response, json: view }).catch(() => undefined);
+  });
+  await page.route('**/api/machines', (route) => {
+    const all = machines(['shop', 'docs']);
+    return route.fulfill({ json: { machines: all, here: all[0]?.id ?? null } });
+  });
+  await look();
+  await page.waitForTimeout(500);
+  await page.unroute('**/api/board');
+  await page.unroute('**/api/machines');
+}
+
+async function go(page: Page, path: string): Promise<void> {
+  await page.goto(new URL(path, page.url()).href);
+  await page
+    .getByRole('dialog')
+    .first()
+    .waitFor({ timeout: 1_000 })
+    .catch(() => undefined);
+  await page.keyboard.press('Escape');
+  await page.waitForTimeout(300);
+}
+
+/** What several machines look like, by the name of the picture. */
+export const machinePictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
+  machines: (page) =>
+    withMachines(page, async () => {
+      await go(page, '/machines');
+      await page.getByRole('list', { name: 'Machines' }).getByRole('listitem').first().waitFor();
+    }),
+  'machines-lost': (page) =>
+    withMachines(page, async () => {
+      await go(page, '/machines');
+      await page.getByRole('button', { name: 'Declare lost' }).click();
+      await page.getByRole('dialog', { name: /^Declare/ }).waitFor();
+    }),
+  'machines-board': (page) => withMachines(page, () => go(page, '/')),
+  'machines-stage': (page, show) => withMachines(page, () => show()),
+  'machines-new-stage': (page) =>
+    withMachines(page, async () => {
+      await go(page, '/');
+      await page.keyboard.press('n');
+      await page.getByRole('combobox', { name: 'Machine' }).waitFor();
+    }),
+};
