@@ -31,12 +31,18 @@ const tell = runSupervised<OrchestratorConfig, Orchestrator>({
   start: (config) => {
     const onCodeUsed = (codeSha256: string) => void tell({ type: 'login-used', codeSha256 });
     const onClaudeNews = (text: string) => void tell({ type: 'notice', text });
-    return startOrchestrator(config, { log, env: process.env, onCodeUsed, onClaudeNews });
+    return startOrchestrator(config, { log, env: process.env, onCodeUsed, onClaudeNews, onLost });
   },
   explainFailure,
   onMessage,
   log,
 });
+
+/** The supervisor starts it again, and then it settles what became of its stages. */
+function onLost(): void {
+  log.error('this machine was declared lost; starting again');
+  process.exit(1);
+}
 
 function explainFailure(error: unknown): StartFailure | null {
   if (!(error instanceof AppError)) return null;

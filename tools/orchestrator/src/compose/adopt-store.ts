@@ -32,6 +32,19 @@ export async function adoptStore({ store, places, here, dataDir }: AdoptParts): 
   }
 }
 
+/** Names the remotes of repositories that got their place without one, so that other machines know them. */
+export async function nameRemotes({
+  store,
+  places,
+  remoteOf,
+}: Pick<AdoptParts, 'store' | 'places'> & { remoteOf: (root: string) => Promise<string | null> }): Promise<void> {
+  for (const project of await store.read.projects.list()) {
+    if (places.remoteHere(project.id) !== null) continue;
+    const remote = await remoteOf(project.path).catch(() => null); // the next start asks again
+    if (remote !== null) await store.transact((tx) => places.add(tx, project, remote));
+  }
+}
+
 async function take(tx: Tx, id: Parameters<Tx['stages']['find']>[0], here: MachineId): Promise<void> {
   const stage = await tx.stages.find(id);
   if (stage === null || !(await tx.stages.claim(id, here))) return;

@@ -28,6 +28,7 @@ import { createStageRemoval } from '../stages/remove-stage.ts';
 import { createStages } from '../stages/stages.ts';
 import { createWorktreeFiles } from '../stages/worktree-files.ts';
 import type { Trash } from '../trash/trash.ts';
+import { nameRemotes } from './adopt-store.ts';
 import { composeBudgets } from './budgets.ts';
 import { completeStages } from './complete-stages.ts';
 import { composeGoingBack } from './going-back.ts';
@@ -59,6 +60,7 @@ export async function createServices(
     ...{ store, worktrees, places, home: homeOf(env), dataDir: config.dataDir },
   });
   for (const path of config.repos) await projects.register({ path });
+  if (places !== undefined) await nameRemotes({ store: own, places, remoteOf: projects.remoteOf });
   const { tokenSha256, publicUrl } = config;
   const logins = await createLogins({
     ...{ store, edges, ownerName: ownerName(), tokenSha256, publicUrl },
@@ -85,7 +87,7 @@ export async function createServices(
   const { ofProject: settingsOf, pipelinesFor } = parts.stageSettings;
   const stages = createStages({
     ...{ store, worktrees, settingsOf, pipelinesFor },
-    requireMachine: membership?.machines.requirePin,
+    ...{ here: membership?.claims.here, requireMachine: membership?.machines.requirePin },
   });
   const checks = await runChecks(context, { ...parts, store: own });
   const sideRuns = await runSideRuns(context, { ...parts, store: own });

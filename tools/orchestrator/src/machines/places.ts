@@ -18,6 +18,8 @@ export interface Places {
   here(id: ProjectId): string | null;
   /** The projects that a machine has. */
   of(machineId: MachineId): ProjectId[];
+  /** The remote of the project's repository on this machine; null if it has none, and if it is not here. */
+  remoteHere(id: ProjectId): string | null;
   /** As `remoteName`. */
   nameOf(address: string): string | null;
   /** Whether this machine is the first of those that have the project: it does what one of them does. */
@@ -26,8 +28,6 @@ export interface Places {
   join(tx: Tx, repository: JoinedRepository): Promise<Project | null>;
   /** Gives the project a place on this machine. */
   add(tx: Tx, project: Pick<Project, 'id' | 'path'>, remote: string | null): Promise<void>;
-  /** Takes it from this machine. */
-  remove(tx: Tx, id: ProjectId): Promise<void>;
   /** The table of projects as this machine sees it: with its own paths. */
   seen(table: ProjectsTable): ProjectsTable;
   stop(): void;
@@ -38,8 +38,8 @@ export async function followPlaces(store: Pick<Store, 'read' | 'onEvent'>, machi
   let all: readonly ProjectPlace[] = await store.read.projectPlaces.list();
   let loading = Promise.resolve();
 
-  const pathHere = (id: ProjectId, from = all): string | null =>
-    from.find((place) => place.projectId === id && place.machineId === machineId)?.path ?? null;
+  const placeHere = (id: ProjectId) => all.find((one) => one.projectId === id && one.machineId === machineId);
+  const pathHere = (id: ProjectId): string | null => placeHere(id)?.path ?? null;
 
   async function load(tables: Pick<Tables, 'projectPlaces'>): Promise<void> {
     all = await tables.projectPlaces.list();
@@ -54,6 +54,7 @@ export async function followPlaces(store: Pick<Store, 'read' | 'onEvent'>, machi
 
   const self: Places = {
     here: pathHere,
+    remoteHere: (id) => placeHere(id)?.remote ?? null,
     nameOf: remoteName,
     isFirst: (id) => all.find(({ projectId }) => projectId === id)?.machineId === machineId,
     async join(tx, { root, remote, name }) {
@@ -72,10 +73,6 @@ export async function followPlaces(store: Pick<Store, 'read' | 'onEvent'>, machi
       const place = { projectId: id, machineId, path, remote };
       await tx.projectPlaces.save(place);
       all = [...all.filter((one) => one.projectId !== id || one.machineId !== machineId), place];
-    },
-    async remove(tx, id) {
-      await tx.projectPlaces.remove(id, machineId);
-      all = all.filter((one) => one.projectId !== id || one.machineId !== machineId);
     },
     seen: (table) => ({
       ...table,

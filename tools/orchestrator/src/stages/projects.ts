@@ -30,6 +30,8 @@ export interface Projects {
   update(id: ProjectId, patch: ProjectPatch): Promise<Project>;
   /** Adds a folder to those whose stages follow their files. @throws Rejection `unknown_project` */
   watchFolder(id: ProjectId, path: string): Promise<void>;
+  /** The name of a repository's remote for other machines; null if it has none. @throws OperationalError `worktree_failed` */
+  remoteOf(root: string): Promise<string | null>;
   /** Takes it off the board. @throws Rejection `unknown_project`; `project_in_use` if it has stages */
   remove(id: ProjectId): Promise<Project>;
 }
@@ -91,6 +93,7 @@ export function createProjects({ store, worktrees, places: shared, ...places }: 
       if (registered.created) await worktrees.gitSettings(registered.project);
       return registered;
     },
+    remoteOf,
     folders: (path) => listFolders(places, path),
     update: (id, patch) =>
       store.transact(async (tx) => {

@@ -1,6 +1,7 @@
 import {
   type Attachment,
   isChecking,
+  type MachineId,
   type NewStage,
   type ProjectId,
   type Stage,
@@ -64,9 +65,14 @@ interface StagesParts {
   /** The settings in force of new stages of a project. @throws Rejection `unknown_project` */
   settingsOf: (projectId: ProjectId) => Promise<{ settings: { defaults: StageDefaults } }>;
   pipelinesFor: PipelinesFor;
+  /** This machine; left out where there is one. A stage whose files or conversation are here is its own at once. */
+  here?: MachineId | undefined;
   /** Checks that a pin names a machine; without it, there is one machine. @throws Rejection `unknown_machine` */
   requireMachine?: ((pin: string) => Promise<void>) | undefined;
 }
+
+/** Whether it begins with files or a conversation that one machine has. */
+const isBound = ({ origin, adopted, fork }: Stage): boolean => origin !== null || adopted !== null || fork !== null;
 
 /** Who holds a stage if no person is named. */
 const CALLBOARD = 'Callboard';
@@ -85,6 +91,7 @@ export function createStages({
   worktrees,
   settingsOf,
   pipelinesFor,
+  here,
   requireMachine = refusePin,
 }: StagesParts): Stages {
   return {
@@ -99,7 +106,8 @@ export function createStages({
         const id = await unusedId(tx);
         const made = { ...newStage(wanted, id, tx.now, chosen), ...chosenOf(wanted, defaults) };
         const files = planAttachments(tx, made, { keep: [], more: wanted.attachments ?? [] });
-        const stage = { ...made, ...(await fields?.(tx)), attachments: files.files };
+        const given = { ...made, ...(await fields?.(tx)), attachments: files.files };
+        const stage = here !== undefined && isBound(given) ? { ...given, machineId: here } : given;
         await tx.stages.insert(stage);
         await storeAttachments(tx, id, files);
         await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });

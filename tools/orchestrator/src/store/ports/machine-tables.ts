@@ -57,7 +57,6 @@ export interface ProjectPlacesTable {
   list(): Promise<ProjectPlace[]>;
   /** Inserts or replaces the place of the project on that machine. */
   save(place: ProjectPlace): Promise<void>;
-  remove(projectId: ProjectId, machineId: MachineId): Promise<void>;
 }
 
 /** Commands that one machine has for another one. Each is taken at most once, and never after its deadline. */

@@ -23,12 +23,5 @@ export function projectPlacesTable(db: Database): ProjectPlacesTable {
         .onConflict((conflict) => conflict.columns(['project_id', 'machine_id']).doUpdateSet({ path, remote }))
         .execute();
     },
-    async remove(projectId, machineId) {
-      await db
-        .deleteFrom('project_places')
-        .where('project_id', '=', projectId)
-        .where('machine_id', '=', machineId)
-        .execute();
-    },
   };
 }
