@@ -55,12 +55,8 @@ export async function createServices(
   const { config, log, edges, limits, life } = context;
   const { all: store, own, membership, worktrees, trust, sessions, outboxBell, env, trash, onDiff } = parts;
   const { confirmationMs, graces } = limits;
-  const places = membership?.places;
-  const projects = createProjects({
-    ...{ store, worktrees, places, home: homeOf(env), dataDir: config.dataDir },
-  });
-  for (const path of config.repos) await projects.register({ path });
-  if (places !== undefined) await nameRemotes({ store: own, places, remoteOf: projects.remoteOf });
+  const requireMachine = membership?.machines.requirePin;
+  const projects = await registerProjects(context, parts);
   const { tokenSha256, publicUrl } = config;
   const logins = await createLogins({
     ...{ store, edges, ownerName: ownerName(), tokenSha256, publicUrl },
@@ -87,7 +83,7 @@ export async function createServices(
   const { ofProject: settingsOf, pipelinesFor } = parts.stageSettings;
   const stages = createStages({
     ...{ store, worktrees, settingsOf, pipelinesFor },
-    ...{ here: membership?.claims.here, requireMachine: membership?.machines.requirePin },
+    ...{ here: membership?.claims.here, requireMachine },
   });
   const checks = await runChecks(context, { ...parts, store: own });
   const sideRuns = await runSideRuns(context, { ...parts, store: own });
@@ -118,6 +114,21 @@ export async function createServices(
     exports: createStageExports({ store, home: homeOf(env), pipelinesFor }),
     imports: createStageImports({ store, worktrees, home: homeOf(env), pipelinesFor }),
   };
+}
+
+/** The projects, those of the configuration among them. */
+async function registerProjects(
+  { config }: StartContext,
+  { all: store, own, membership, worktrees, env }: Pick<ServiceParts, keyof Stores | 'worktrees' | 'env'>,
+) {
+  const places = membership?.places;
+  const requireMachine = membership?.machines.requirePin;
+  const projects = createProjects({
+    ...{ store, worktrees, places, home: homeOf(env), dataDir: config.dataDir, requireMachine },
+  });
+  for (const path of config.repos) await projects.register({ path });
+  if (places !== undefined) await nameRemotes({ store: own, places, remoteOf: projects.remoteOf });
+  return projects;
 }
 
 /** What happens to requests as time passes. */

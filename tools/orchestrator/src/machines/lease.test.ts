@@ -2,6 +2,8 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { LEASE_MS, machineId, machineReport, movableEdges } from '../../test/support/test-machines.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { nodeEdges } from '../lib/edges.ts';
+import { OperationalError } from '../lib/errors.ts';
+import { isStorageFailure } from '../store/storage-failure.ts';
 import { createLease } from './lease.ts';
 
 async function open() {
@@ -56,4 +58,9 @@ it('ends for good when the machine was declared lost', async () => {
   expect(lease.isHeld()).toBe(false);
   expect(onEnded).toHaveBeenCalledTimes(1);
   expect(await store.read.machines.find(id)).toMatchObject({ state: 'lost', epoch: epoch + 1 });
+});
+
+it('that has ended makes writes wait like a full disk, so that no process is ended for it', () => {
+  expect(isStorageFailure(new OperationalError('lease_lost', 'gone'))).toBe(true);
+  expect(isStorageFailure(new OperationalError('machine_unreachable', 'away'))).toBe(false);
 });

@@ -1,4 +1,5 @@
 import type { NewStage, Stage, StageDefaults, StageId } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
 import type { ChosenPipeline } from './find-pipeline.ts';
 
 /** Returns what the person chose, or else the project's defaults. */
@@ -49,3 +50,7 @@ export const newStage = (wanted: NewStage, id: StageId, now: string, chosen: Cho
   createdAt: now,
   updatedAt: now,
 });
+
+/** What a pin to a machine means where there is one. @throws Rejection `unknown_machine` */
+export const refusePin = (): Promise<never> =>
+  Promise.reject(new Rejection('unknown_machine', 'This Callboard has one machine, so none can be chosen.'));

@@ -16,6 +16,7 @@ import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type FolderParts, listFolders } from './list-folders.ts';
+import { refusePin } from './new-stage.ts';
 
 /** The repositories on the board. */
 export interface Projects {
@@ -46,13 +47,21 @@ interface SharedPlaces {
 }
 
 export interface ProjectsParts extends FolderParts {
+  /** As `StagesParts.requireMachine`. */
+  requireMachine?: ((pin: string) => Promise<void>) | undefined;
   /** Left out where one machine has everything. */
   places?: SharedPlaces | undefined;
   store: Store;
   worktrees: Worktrees;
 }
 
-export function createProjects({ store, worktrees, places: shared, ...places }: ProjectsParts): Projects {
+export function createProjects({
+  store,
+  worktrees,
+  places: shared,
+  requireMachine = refusePin,
+  ...places
+}: ProjectsParts): Projects {
   async function remoteOf(root: string): Promise<string | null> {
     const remote = shared === undefined ? null : await worktrees.remote({ path: root });
     return remote?.urls.map((url) => shared?.nameOf(url) ?? null).find((found) => found !== null) ?? null;
@@ -95,12 +104,14 @@ export function createProjects({ store, worktrees, places: shared, ...places }: 
     },
     remoteOf,
     folders: (path) => listFolders(places, path),
-    update: (id, patch) =>
-      store.transact(async (tx) => {
+    async update(id, patch) {
+      if (patch.settings?.machine != null) await requireMachine(patch.settings.machine);
+      return store.transact(async (tx) => {
         const project = await requireProject(tx, id);
         const settings = ProjectSettings.parse({ ...project.settings, ...defined(patch.settings) });
         return save(tx, { ...project, name: patch.name ?? project.name, settings });
-      }),
+      });
+    },
     watchFolder: (id, path) =>
       store.transact(async (tx) => {
         const project = await requireProject(tx, id);

@@ -1,5 +1,6 @@
 import { ProjectId, ProjectPipelines, pipelinesOf, type Stage } from '@callboard/contract';
 import { expect, it } from 'vitest';
+import { machineId } from '../../test/support/test-machines.ts';
 import { busyTestSession, turnEnded } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
 import { createDraftFiles } from '../messages/draft-files.ts';
@@ -10,7 +11,7 @@ const projectId = ProjectId.parse(sampleProject().id);
 const gate = { check: { command: 'npm test' } };
 const tested = { phases: [{ name: 'Build', prompt: '{{stage.prompt}}', gate }], finish: 'merge' };
 
-const stagesIn = (store: Store) =>
+const stagesIn = (store: Store, more: Partial<Parameters<typeof createStages>[0]> = {}) =>
   createStages({
     ...{ store, worktrees: { requireStartPoint: async () => undefined } },
     settingsOf: async () => ({ settings: { defaults: {} } }),
@@ -18,6 +19,7 @@ const stagesIn = (store: Store) =>
       ...{ problems: [], isAgreed: true, at: null },
       pipelines: pipelinesOf({ file: {}, own: ProjectPipelines.parse({ Tested: tested }) }),
     }),
+    ...more,
   });
 
 it('keeps each dependency once, in the given order', async () => {
@@ -119,4 +121,17 @@ it('adds no phases to a stage that was started without any', async () => {
   await expect(stagesIn(store).update(stageId, { pipeline: 'Tested' })).rejects.toMatchObject({
     message: `${stageId} was started without phases. Send it a message instead.`,
   });
+});
+
+it('refuses a machine where there is one, and begins on the machine that has its files', async () => {
+  const { store } = await openTestStore();
+  const alone = stagesIn(store);
+  const wanted = { projectId, title: 'A stage', prompt: 'Do it' };
+  await expect(alone.create({ ...wanted, machine: 'attic' })).rejects.toMatchObject({ code: 'unknown_machine' });
+  const here = machineId(1);
+  const shared = stagesIn(store, { here, requireMachine: async () => undefined });
+  const origin = { commit: 'c0ffee', tree: null, ref: null, isTaken: true };
+  expect(await shared.create(wanted)).toMatchObject({ machineId: null });
+  const forked = await shared.create({ ...wanted, machine: 'attic' }, { fields: async () => ({ origin }) });
+  expect(await store.read.stages.find(forked.id)).toMatchObject({ machineId: here, machine: 'attic' });
 });

@@ -23,7 +23,7 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import { requireBegunKept } from './begun-phases.ts';
 import { choosePipeline, type PipelinesFor } from './find-pipeline.ts';
 import { forgetStage } from './forget-stage.ts';
-import { chosenOf, newStage } from './new-stage.ts';
+import { chosenOf, newStage, refusePin } from './new-stage.ts';
 
 /** What else a new stage has, stored in the same transaction. */
 export interface MoreOfStage {
@@ -82,9 +82,6 @@ const KEPT_ONCE_STARTED = [
   ...(['prompt', 'promptIsCommand', 'attachments', 'files'] as const),
   ...(['permissionMode', 'effort', 'base', 'branch'] as const),
 ];
-
-const refusePin = (): Promise<never> =>
-  Promise.reject(new Rejection('unknown_machine', 'This Callboard has one machine, so none can be chosen.'));
 
 export function createStages({
   store,

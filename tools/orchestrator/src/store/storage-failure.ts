@@ -51,9 +51,14 @@ function wordsOf(error: unknown): string {
   }
 }
 
-/** Whether the store itself failed (a full or read-only disk, a damaged file), not a rule of Callboard. */
+/**
+ * Whether the store itself failed (a full or read-only disk, a damaged file), not a rule of Callboard. A machine whose epoch has
+ * ended waits in the same way: it starts again before it does anything else, and must end nothing until then.
+ */
 export const isStorageFailure = (error: unknown): boolean =>
-  error instanceof OperationalError ? error.code === 'storage_failed' : isOfSqlite(error);
+  error instanceof OperationalError ? WAITING.has(error.code) : isOfSqlite(error);
+
+const WAITING: ReadonlySet<string> = new Set(['storage_failed', 'lease_lost']);
 
 /** Returns the error for the caller whose write failed. */
 export const storageFailed = ({ words }: StorageTrouble, cause: unknown): OperationalError =>
