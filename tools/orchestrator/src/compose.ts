@@ -114,7 +114,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     deltas.listen(gateway.onTextDelta);
     nows.listen(gateway.onSessionNow);
     await storage.lock.setPort(gateway.port);
-    const automated = { ...repositories, ...machine, store: own, membership };
+    const automated = { ...repositories, ...machine, ...stores, store: own };
     const { scheduler, mayStart, endAllIdle } = await startAutomation(context, automated);
     beginMembership(context, membership, {
       ...{ ...programs, ...running, own, execution },

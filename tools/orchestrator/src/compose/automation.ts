@@ -16,6 +16,7 @@ import { startIdleWatch } from '../sessions/watch/idle-watch.ts';
 import { startSilenceWatch } from '../sessions/watch/silence-watch.ts';
 import type { StageImports } from '../stages/import-stages.ts';
 import { startStageFolders } from '../stages/watch-stage-folders.ts';
+import type { Store } from '../store/store.ts';
 import type { Membership } from './join-machines.ts';
 import type { Repositories } from './open-repositories.ts';
 import type { Storage } from './open-storage.ts';
@@ -31,6 +32,8 @@ type AutomationParts = Storage &
     budgets: Budgets;
     startHolds: StartHolds;
     membership: Membership | null;
+    /** See `MachineStores.all`. */
+    all: Store;
   };
 
 /** The work that Callboard does unasked. */
@@ -44,7 +47,8 @@ export async function startAutomation({ config, log, edges, limits, life }: Star
   const mayStart = () =>
     disk.diskPauseReason() === null && !isClaudeAway(login.state()) && membership?.lease.isHeld() !== false;
   const scheduler = startScheduler({
-    ...{ store, log, maxParallel: config.maxParallel },
+    // A stage that nobody has claimed concerns every machine.
+    ...{ store: { board: store.board, onEvent: parts.all.onEvent }, log, maxParallel: config.maxParallel },
     mayStart,
     gates: [
       ...(membership === null ? [] : [createMachineGate(membership.machines)]),

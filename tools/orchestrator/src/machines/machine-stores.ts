@@ -59,7 +59,7 @@ function ownStore(all: Store, ownership: Ownership, places: Places): Store {
     rows.filter(({ stageId }) => isMine(stageId));
   const mayAct = (id: StageId): boolean => ownerOf(id) === null || isMine(id);
   return withFields(all, {
-    read: ownTables(all.read, { mine, isMine, mayAct, places }),
+    read: ownTables(all.read, { mine, isMine, places }),
     async board() {
       const board = await all.board();
       const stages = board.stages.filter(({ id, completedAt }) => completedAt !== null || mayAct(id));
@@ -75,17 +75,16 @@ function ownStore(all: Store, ownership: Ownership, places: Places): Store {
 interface Scope {
   mine: <T extends { stageId: StageId }>(rows: readonly T[]) => T[];
   isMine: (stageId: StageId) => boolean;
-  mayAct: (stageId: StageId) => boolean;
   places: Places;
 }
 
 /** The tables, with those lists shortened from which services find their work. */
-function ownTables(read: Tables, { mine, isMine, mayAct, places }: Scope): Tables {
+function ownTables(read: Tables, { mine, isMine, places }: Scope): Tables {
   const { projects, stages, sessions, launches, requests, checks, sideRuns, mergeIntents, worktreeCommands, rules } =
     read;
   return withFields(read, {
     projects: { ...projects, list: async () => (await projects.list()).filter(({ id }) => places.here(id) !== null) },
-    stages: { ...stages, list: async () => (await stages.list()).filter(({ id }) => mayAct(id)) },
+    stages: { ...stages, list: async () => (await stages.list()).filter(({ id }) => isMine(id)) },
     sessions: { ...sessions, list: async () => mine(await sessions.list()) },
     launches: { ...launches, listNotEnded: async () => mine(await launches.listNotEnded()) },
     requests: { ...requests, listOpen: async () => mine(await requests.listOpen()) },

@@ -7,7 +7,7 @@ export interface Ownership {
   ownerOf(stageId: StageId): MachineId | null;
   /** Whether this machine has it. */
   isMine(stageId: StageId): boolean;
-  /** Whether an event concerns this machine: it is about its own stage, one that nobody has, or no stage. */
+  /** Whether an event concerns this machine: it is about its own stage, or about no stage. */
   concerns(event: BoardEvent): boolean;
   stop(): void;
 }
@@ -25,7 +25,7 @@ export async function followOwnership(store: Pick<Store, 'read' | 'onEvent'>, he
   return {
     ownerOf,
     isMine: (stageId) => ownerOf(stageId) === here,
-    concerns: ({ data }) => !('stageId' in data) || [null, here].includes(ownerOf(data.stageId)),
+    concerns: ({ data }) => !('stageId' in data) || ownerOf(data.stageId) === here,
     stop,
   };
 }

@@ -47,7 +47,7 @@ interface RelayTimes {
 const KEPT_MS = 10 * 60_000;
 
 export function createRelay({ store, edges, log, here, lease, times = {} }: RelayParts): Relay {
-  const { takeMs = 5_000, lookMs = 250 } = times;
+  const { takeMs = 5_000, lookMs = 1_000 } = times;
   const waiting = new Set<() => void>();
   const executing = new Set<Promise<void>>();
   let execute: ((command: StoredCommand) => Promise<string>) | undefined;

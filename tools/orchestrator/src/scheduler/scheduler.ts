@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import { isReady, planStarts, type StartGate, type StartHolds } from './start-gates.ts';
 
 export interface SchedulerParts {
-  store: Store;
+  store: Pick<Store, 'board' | 'onEvent'>;
   log: Logger;
   maxParallel: number;
   /** False while nothing may start. Call `nudge` when that changes. */
