@@ -106,10 +106,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       ...{ ...kept, ...repositories, ...running, ...services },
     });
     storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
-    const { host, port, secret } = config;
     const router = membership?.routeWith(services.logins);
     const execution = { handlers, ...services, log, router };
-    const gateway = await openGateway({ ...execution, ...read, store, host, port, secret, version: VERSION });
+    const serving = { ...config, ...execution, ...read, ...membership, store, version: VERSION };
+    const gateway = await openGateway(serving);
     life.onStop('gateway', gateway.close);
     deltas.listen(gateway.onTextDelta);
     nows.listen(gateway.onSessionNow);

@@ -1,9 +1,13 @@
+import { createHash } from 'node:crypto';
 import { hostname, loadavg, totalmem } from 'node:os';
 import type { MachineId } from '@callboard/contract';
 import type { Logins } from '../auth/logins.ts';
+import type { GatewayPeers } from '../gateway/gateway.ts';
+import { createPeerDoor } from '../gateway/peer-door.ts';
+import { createPeerLinks, type PeerLinksParts } from '../gateway/peer-links.ts';
 import { type CommandRouter, createCommandRouter } from '../gateway/route-commands.ts';
 import { Rejection } from '../lib/errors.ts';
-import { machineIdOf } from '../machines/identity.ts';
+import { identityOf } from '../machines/identity.ts';
 import { createLease, type Lease } from '../machines/lease.ts';
 import { createMachineStores } from '../machines/machine-stores.ts';
 import { type Machines, startMachines } from '../machines/machines.ts';
@@ -32,6 +36,8 @@ export interface Membership {
   claims: Claims;
   /** Somebody had declared it lost, or its data directory was used twice. */
   wasLost: boolean;
+  /** Live text from and for other machines. */
+  peers: GatewayPeers;
   /** Reports the workload with each renewal from now on. */
   reportWith(read: () => Promise<Workload>): void;
 }
@@ -58,12 +64,13 @@ export async function joinMachines(
 ): Promise<Stores> {
   if (shared === null) return { all: store, own: store, membership: null };
   const { config, log, edges, limits, life } = context;
-  const here = await machineIdOf(config.dataDir, edges);
+  const { id: here, secret } = await identityOf(config.dataDir, edges);
   let readWorkload = async () => NOTHING_YET;
   const report = async (): Promise<MachineReport> => ({
     ...{ name: config.machineName ?? hostname(), version: VERSION },
     ...{ load: loadavg()[0] ?? 0, freeMemoryBytes: edges.availableMemory(), memoryBytes: totalmem() },
     ...{ slots: config.maxParallel, ...(await readWorkload()) },
+    ...{ url: config.machineUrl, secretSha256: sha256(secret) },
   });
   const { lease: times } = limits;
   const known = await store.read.machines.find(here);
@@ -89,11 +96,30 @@ export async function joinMachines(
     ...{ all, own },
     membership: {
       ...membership,
+      peers: peersOf({ store, log, here, secret, ownerOf: ownership.ownerOf }),
       routeWith: ({ lookUp }) => createCommandRouter(machines, relay, lookUp),
       reportWith(read) {
         readWorkload = read;
       },
     },
+  };
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** A machine that was declared lost is shown nothing until it is back. */
+function peersOf({ store, ...parts }: Omit<PeerLinksParts, 'addressOf' | 'onFrame'> & { store: Store }): GatewayPeers {
+  const find = (id: MachineId) => store.read.machines.find(id);
+  return {
+    door: createPeerDoor({
+      log: parts.log,
+      async isKnown(id, secret) {
+        const machine = await find(id);
+        return machine !== null && machine.state !== 'lost' && machine.secretSha256 === sha256(secret);
+      },
+    }),
+    linksWith: (onFrame) =>
+      createPeerLinks({ ...parts, onFrame, addressOf: async (id) => (await find(id))?.url ?? null }),
   };
 }
 

@@ -77,7 +77,7 @@ export const commandPlaces: Readonly<Record<CommandType, CommandPlace>> = {
   get_capabilities: 'store',
   get_session: 'store',
   get_transcript: 'store',
-  get_live_text: 'here',
+  get_live_text: 'owner',
   get_pending: 'store',
   set_later: 'store',
   update_me: 'store',

@@ -17,6 +17,9 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { OperationalError } from '../lib/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type ExecutionParts, executeCommand } from './execute-command.ts';
+import type { PeerDoor } from './peer-door.ts';
+import { PEER_PATH, type PeerFrame } from './peer-frames.ts';
+import type { PeerLinks } from './peer-links.ts';
 
 export interface GatewayParts extends ExecutionParts {
   store: Store;
@@ -26,6 +29,15 @@ export interface GatewayParts extends ExecutionParts {
   /** The bearer token that an upgrade request must carry. */
   secret: string;
   version: string;
+  /** Live text between machines; left out where there is one. */
+  peers?: GatewayPeers | undefined;
+}
+
+/** Other machines that watch stages here, and those whose stages are watched here. */
+export interface GatewayPeers {
+  door: PeerDoor;
+  /** Makes the links. Frames of other machines go to `onFrame`. */
+  linksWith: (onFrame: (frame: PeerFrame) => void) => PeerLinks;
 }
 
 /** The WebSocket side of the orchestrator. */
@@ -60,17 +72,15 @@ interface Connection {
  * @throws OperationalError `port_in_use`
  */
 export async function openGateway(parts: GatewayParts): Promise<Gateway> {
-  const { store, board, log, host, port, secret, version } = parts;
+  const { store, board, log, host, port, secret, version, peers } = parts;
   const connections = new Set<Connection>();
   const server = createServer((_request, response) => response.writeHead(426).end());
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_COMMAND_BYTES });
 
   server.on('upgrade', (request, socket, head) => {
-    if (!isAuthorized(request, secret)) {
-      socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n');
-      return;
-    }
-    sockets.handleUpgrade(request, socket, head, (ws) => void welcome(ws, socket));
+    if (peers !== undefined && request.url === PEER_PATH) return void peers.door.admit(request, socket, head);
+    if (isAuthorized(request, secret)) sockets.handleUpgrade(request, socket, head, (ws) => void welcome(ws, socket));
+    else socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n');
   });
 
   function send({ socket, wire }: Connection, text: string): void {
@@ -106,7 +116,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
       tell([connection], { type: 'init', protocol: PROTOCOL_VERSION, version, seq: view.seq, data: view });
       for (const event of early) if (event.seq > view.seq) tell([connection], eventFrame(event));
       connections.add(connection);
-      socket.on('close', () => connections.delete(connection));
+      socket.on('close', () => connections.delete(connection) && live.watch());
       if (socket.readyState !== socket.OPEN) connections.delete(connection);
     } catch (error) {
       log.error({ err: error }, 'board not sent to client');
@@ -119,28 +129,62 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
   async function onCommand(connection: Connection, text: string): Promise<void> {
     const watch = (stageIds: readonly StageId[]) => {
       connection.watched = new Set(stageIds);
+      live.watch();
     };
     mark('command received');
     const reply = await executeCommand(parts, text, watch);
     if (reply !== null) tell([connection], reply);
   }
 
-  const unlisten = store.onEvent((event) => tell(connections, eventFrame(event)));
+  const live = createLive(connections, tell, peers);
+  const unlisten = store.onEvent((event) => {
+    tell(connections, eventFrame(event));
+    if (peers !== undefined && event.type === 'stage-updated') live.watch(); // it may have got another machine
+  });
 
   return {
     port: await listen(server, host, port),
-    onTextDelta: (data) => {
-      const watching = [...connections].filter(({ watched }) => watched.has(data.stageId));
-      if (watching.length > 0) tell(watching, { type: 'text_delta', data });
-    },
-    onSessionNow: (data) => tell(connections, { type: 'session_now', data }),
+    onTextDelta: (data) => live.pass({ type: 'text_delta', data }),
+    onSessionNow: (data) => live.pass({ type: 'session_now', data }),
     onNotices: (data) => tell(connections, { type: 'notices_updated', data }),
     close: async () => {
       unlisten();
+      live.close();
       for (const socket of sockets.clients) socket.terminate();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await closed;
+      await closeServer(server);
+    },
+  };
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}
+
+/** Passes on what is not stored, of this machine and of others. */
+function createLive(
+  connections: ReadonlySet<Connection>,
+  tell: (receivers: Iterable<Connection>, frame: PeerFrame) => void,
+  peers: GatewayPeers | undefined,
+) {
+  function passHere(frame: PeerFrame): void {
+    const isForAll = frame.type === 'session_now';
+    const receivers = [...connections].filter(({ watched }) => isForAll || watched.has(frame.data.stageId));
+    if (receivers.length > 0) tell(receivers, frame);
+  }
+  const links = peers?.linksWith(passHere);
+  return {
+    /** Passes on what happens on this machine. */
+    pass(frame: PeerFrame): void {
+      passHere(frame);
+      peers?.door.send(frame);
+    },
+    /** The connections watch other stages than before, or those have got another machine. */
+    watch: () => links?.watch(new Set([...connections].flatMap(({ watched }) => [...watched]))),
+    close(): void {
+      links?.close();
+      peers?.door.close();
     },
   };
 }

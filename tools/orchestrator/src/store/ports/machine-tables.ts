@@ -12,6 +12,10 @@ export interface MachineReport {
   sessions: number;
   slots: number;
   freeSlots: number;
+  /** Where other machines reach it for live text; null: nowhere. */
+  url: string | null;
+  /** SHA-256, in hex, of the secret that it shows to others. */
+  secretSha256: string;
 }
 
 /** A machine as the store knows it. Whether its lease runs is decided by the store's clock, whatever the clocks of machines say. */

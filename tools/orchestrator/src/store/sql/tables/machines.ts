@@ -17,6 +17,8 @@ const Report = z.object({
   sessions: z.number(),
   slots: z.number(),
   freeSlots: z.number(),
+  url: z.string().nullable(),
+  secretSha256: z.string(),
 });
 
 const instantOf = (ms: number): string => new Date(ms).toISOString();

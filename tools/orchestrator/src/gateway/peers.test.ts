@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import { boardView, type MachineId, StageId } from '@callboard/contract';
+import { expect, it, onTestFinished } from 'vitest';
+import { WebSocket } from 'ws';
+import { until } from '../../../../test-support/until.ts';
+import { machineId } from '../../test/support/test-machines.ts';
+import { openTestStore, silent } from '../../test/support/test-store.ts';
+import type { CommandHandlers } from './commands/command-handler.ts';
+import { openGateway } from './gateway.ts';
+import { createPeerDoor } from './peer-door.ts';
+import { createPeerLinks } from './peer-links.ts';
+
+const SECRET = 'a secret between two parts';
+const [mine, theirs] = [StageId.parse('STAGE-1'), StageId.parse('STAGE-2')];
+const [one, two] = [machineId(1), machineId(2)];
+const owners = new Map([
+  [mine, one],
+  [theirs, two],
+]);
+
+/** A machine's gateway. It shows others a secret, and can be told whose it knows. */
+async function openMachine(here: MachineId, addressOf: (id: MachineId) => string | null, shown = `secret-of-${here}`) {
+  const { store } = await openTestStore();
+  const asked: string[] = [];
+  const gateway = await openGateway({
+    ...{ store, log: silent, host: '127.0.0.1', port: 0, secret: SECRET, version: '0' },
+    board: async () => boardView(await store.board()),
+    handlers: {
+      watch: async ({ stageIds }, { watch }) => {
+        watch(stageIds);
+        return {};
+      },
+    } as Pick<CommandHandlers, 'watch'> as CommandHandlers, // no other command is sent
+    logins: { check: () => ({ actor: { name: 'Ada' }, loginId: null, kind: 'token' }) },
+    peers: {
+      door: createPeerDoor({
+        log: silent,
+        async isKnown(id, secret) {
+          asked.push(id);
+          return secret === `secret-of-${id}`;
+        },
+      }),
+      linksWith: (onFrame) =>
+        createPeerLinks({
+          ...{ log: silent, here, secret: shown, onFrame, ownerOf: (id: StageId) => owners.get(id) ?? null },
+          addressOf: async (id) => addressOf(id),
+        }),
+    },
+  });
+  onTestFinished(gateway.close);
+  return { gateway, asked, url: `ws://127.0.0.1:${gateway.port}` };
+}
+
+async function openClient(url: string) {
+  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${SECRET}` } });
+  onTestFinished(() => socket.terminate());
+  const frames: { type: string; data?: { stageId?: string; text?: string } }[] = [];
+  socket.on('message', (data) => frames.push(JSON.parse(String(data))));
+  await once(socket, 'message');
+  const watch = (...stageIds: StageId[]) =>
+    socket.send(JSON.stringify({ type: 'watch', stageIds, actor: { name: 'Ada' } }));
+  return { watch, texts: () => frames.flatMap(({ type, data }) => (type === 'text_delta' ? [data?.text] : [])) };
+}
+
+const delta = (stageId: StageId, text: string) => ({
+  ...{ stageId, text, blockId: 'b', kind: 'text' as const, offset: 0, parentToolUseId: null },
+});
+
+it('brings the live text of another machine to those who watch its stage, and to nobody else', async () => {
+  const far = await openMachine(two, () => null);
+  const near = await openMachine(one, (id) => (id === two ? far.url : null));
+  const [watching, other] = [await openClient(near.url), await openClient(near.url)];
+  watching.watch(theirs);
+  other.watch(mine);
+  await until('it arrives', () => {
+    far.gateway.onTextDelta(delta(theirs, 'far'));
+    return watching.texts().includes('far');
+  });
+  far.gateway.onTextDelta(delta(mine, 'of a stage that it does not have'));
+  near.gateway.onTextDelta(delta(mine, 'near'));
+  await until('the own text arrives', () => other.texts().includes('near'));
+  expect(other.texts()).toEqual(['near']);
+  expect(new Set(watching.texts())).toEqual(new Set(['far']));
+});
+
+it('connects to no machine while nobody watches its stages', async () => {
+  const far = await openMachine(two, () => null);
+  const near = await openMachine(one, () => far.url);
+  const client = await openClient(near.url);
+  client.watch(mine);
+  near.gateway.onTextDelta(delta(mine, 'near'));
+  await until('the watch is known', () => {
+    near.gateway.onTextDelta(delta(mine, 'near'));
+    return client.texts().length > 0;
+  });
+  expect(far.asked).toEqual([]);
+});
+
+it('shows nothing to a machine with a wrong secret', async () => {
+  const far = await openMachine(two, () => null);
+  const near = await openMachine(one, () => far.url, 'another-secret');
+  const client = await openClient(near.url);
+  client.watch(theirs);
+  await until('it asks twice', () => far.asked.length >= 2);
+  far.gateway.onTextDelta(delta(theirs, 'far'));
+  expect(client.texts()).toEqual([]);
+});
+
+it('connects again when the other machine is back', async () => {
+  let address: string | null = null;
+  const near = await openMachine(one, () => address);
+  const client = await openClient(near.url);
+  client.watch(theirs);
+  const far = await openMachine(two, () => null);
+  address = far.url;
+  await until('it arrives', () => {
+    far.gateway.onTextDelta(delta(theirs, 'far'));
+    return client.texts().length > 0;
+  });
+});
