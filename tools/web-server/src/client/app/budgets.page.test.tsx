@@ -36,7 +36,7 @@ function open(path: string) {
 it('says on the board what is spent or nearly so, and opens all budgets', async () => {
   const { user, sent } = open('/');
   await screen.findByText('Budget of today nearly spent: $8.50 of $10.00.');
-  await screen.findByText('Budget of Shop spent: $5.02 of $5.00. Nothing starts by itself.');
+  await screen.findByText('Budget of Shop spent: $5.02 of $5.00. Nothing starts automatically.');
   const needy = await screen.findByRole('region', { name: 'Needs you' });
   await within(needy).findByText('Budget spent: $5.02 of $5.00');
   const [first] = screen.getAllByRole('button', { name: 'Budgets' });

@@ -36,9 +36,7 @@ const column = (name: string) => screen.findByRole('region', { name });
 
 it('says on the board what is on hold, since when and by whom, and releases it', async () => {
   const { user, orders } = open('/');
-  await screen.findByText(
-    `Everything is on hold since ${SINCE}, by Ada. Nothing starts and no queued message is sent by itself.`,
-  );
+  await screen.findByText(`Everything is on hold since ${SINCE}, by Ada. Nothing starts, and queued messages wait.`);
   await within(await column('Running')).findByText('On hold: 2 messages wait');
   within(await column('Running')).getByRole('img', { name: 'On hold when this turn has ended' });
   await within(await column('Ready')).findByText('On hold');

@@ -58,7 +58,7 @@ it('changes what happens at a limit', async () => {
   const { user, sent } = open('/', RESET);
   await user.click(await screen.findByRole('button', { name: 'Usage limits' }));
   const dialog = await screen.findByRole('dialog', { name: 'Usage limits' });
-  await user.click(within(dialog).getByRole('checkbox', { name: 'Go on by itself' }));
+  await user.click(within(dialog).getByRole('checkbox', { name: 'Continue automatically' }));
   await user.selectOptions(
     within(dialog).getByRole('combobox', { name: 'Hold automatic starts' }),
     'From 80 % of a limit on',
@@ -81,7 +81,7 @@ it('lets a person try now, or keep the stage', async () => {
 it('lets a kept stage go on by itself after all', async () => {
   const { user, sent } = open('/stages/STAGE-1', null);
   const banner = await screen.findByRole('region', { name: `Usage limit until ${WHEN}` });
-  await user.click(within(banner).getByRole('button', { name: `Go on by itself at ${WHEN}` }));
+  await user.click(within(banner).getByRole('button', { name: `Continue automatically at ${WHEN}` }));
   expect(sent('go_on')).toEqual([{ stageId: 'STAGE-1', when: 'at-reset' }]);
 });
 

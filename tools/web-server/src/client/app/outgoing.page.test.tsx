@@ -55,6 +55,7 @@ it('adds a webhook, and shows the secret that was made once', async () => {
   await user.type(dialog.getByLabelText(/^Name/), 'On call');
   await user.click(dialog.getByRole('button', { name: 'Add' }));
   expect(await dialog.findByText('is not an address that begins with https:// or http://')).toBeTruthy();
+  await expect.poll(() => document.activeElement).toBe(dialog.getByLabelText(/^Address/));
   expect(added).toEqual([]);
   await user.type(dialog.getByLabelText(/^Address/), 'https://hooks.example.com/x');
   await user.click(dialog.getByRole('checkbox', { name: 'Finished' }));

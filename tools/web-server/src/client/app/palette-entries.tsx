@@ -150,7 +150,7 @@ export function usePageEntries(): PaletteEntry[] {
     }),
     page('/notifications', 'Notifications', {
       icon: <IconBellCog {...ICON} />,
-      words: 'alerts sound quiet hours push settings',
+      words: 'alerts sound quiet hours push outgoing webhook slack discord telegram ntfy escalation settings',
     }),
     page('/numbers', 'Numbers', { icon: <IconChartBar {...ICON} />, words: 'charts statistics cost tokens waits csv' }),
     ...(hasMachines

@@ -36,6 +36,6 @@ export function budgetLines(view: Pick<BoardView, 'budgets' | 'projects' | 'stag
     if (near === null) return [];
     const name = budgetName(budget.scope, view);
     if (near.spent < near.limit) return [`${name} nearly spent: ${spentWords(near)}.`];
-    return 'stageId' in budget.scope ? [] : [`${name} spent: ${spentWords(near)}. Nothing starts by itself.`];
+    return 'stageId' in budget.scope ? [] : [`${name} spent: ${spentWords(near)}. Nothing starts automatically.`];
   });
 }

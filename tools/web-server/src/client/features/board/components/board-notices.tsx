@@ -77,7 +77,7 @@ function HoldNotice({ what, hold, released }: { what: string; hold: Hold; releas
   const canCommand = useCanCommand();
   const rest = released === 0 ? '' : ` ${released === 1 ? 'One was' : `${released} were`} released since.`;
   return (
-    <Notice text={`${heldSince(what, hold)}. Nothing starts and no queued message is sent by itself.${rest}`}>
+    <Notice text={`${heldSince(what, hold)}. Nothing starts, and queued messages wait.${rest}`}>
       <Button
         variant="default"
         size="compact-md"

@@ -84,7 +84,7 @@ function AtLimit({ settings }: { settings: LimitSettings }) {
   return (
     <div className={css.settings}>
       <Checkbox
-        label="Go on by itself"
+        label="Continue automatically"
         description="Stages that stopped at a limit continue once it has reset. A stage can say otherwise in its details."
         checked={goesOnAtReset}
         disabled={!canCommand || update.isPending}

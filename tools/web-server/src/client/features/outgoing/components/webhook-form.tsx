@@ -1,6 +1,6 @@
 import { type BoardView, Signal, type Webhook } from '@callboard/contract';
 import { Button, Checkbox, MultiSelect, NativeSelect, TextInput } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { signalTitles } from '../../../lib/signal-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
@@ -27,6 +27,11 @@ export function WebhookForm({ webhook, projects, close }: WebhookFormProps) {
   const set = (change: Partial<WebhookFields>) => setFields((old) => ({ ...old, ...change }));
   const save = useSaveWebhook(webhook?.webhookId ?? null);
   const canCommand = useCanCommand();
+  const form = useRef<HTMLFormElement>(null);
+  // A form is longer than a phone: what has to be mended may be out of sight.
+  useEffect(() => {
+    if (Object.keys(errors).length > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [errors]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const read = readFields(fields);
@@ -36,7 +41,7 @@ export function WebhookForm({ webhook, projects, close }: WebhookFormProps) {
   };
   if (save.data?.secret != null) return <Secret secret={save.data.secret} close={close} />;
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
+    <form className={css.form} ref={form} onSubmit={submit} noValidate>
       <TextInput
         label="Name"
         value={fields.name}
@@ -47,8 +52,12 @@ export function WebhookForm({ webhook, projects, close }: WebhookFormProps) {
       />
       <TargetFields {...{ webhook, fields, errors, set }} />
       <Choices {...{ fields, errors, set, projects }} />
-      {save.isError && <ErrorNote lead={failureLead(save.error)} error={save.error} />}
       <div className={css.end}>
+        {save.isError && (
+          <div className={css.failure}>
+            <ErrorNote lead={failureLead(save.error)} error={save.error} />
+          </div>
+        )}
         <Button variant="default" onClick={close}>
           Cancel
         </Button>

@@ -42,5 +42,5 @@ export function HoldBanner({ stage }: { stage: StageView }) {
 
 const otherwise = ({ session }: StageView): string =>
   session === null
-    ? 'It does not start by itself. Start releases it.'
-    : 'A running turn finishes. Then nothing is sent and nothing begins by itself; a message waits unless you send it now.';
+    ? 'It does not start automatically. Start releases it.'
+    : 'A running turn finishes. Then nothing is sent and no phase begins; a message waits unless you send it now.';

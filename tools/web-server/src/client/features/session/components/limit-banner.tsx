@@ -41,7 +41,7 @@ export function LimitBanner({ stage }: { stage: StageView }) {
 }
 
 const resetLabel = (resetsAt: string) =>
-  isAhead(resetsAt) ? `Go on by itself at ${comingTime(resetsAt)}` : 'Go on by itself';
+  isAhead(resetsAt) ? `Continue automatically at ${comingTime(resetsAt)}` : 'Continue automatically';
 
 function bannerWords({ window, resetsAt, goesOnAt }: LimitWait): string {
   const name = windowWords(window).toLowerCase();

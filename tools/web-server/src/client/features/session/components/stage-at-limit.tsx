@@ -6,7 +6,7 @@ import { useSetGoesOn } from '../../../data/stage-commands.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import css from './stage-head.module.css';
 
-const LABELS = { yes: 'Go on by itself', no: 'Wait for a person' } as const;
+const LABELS = { yes: 'Continue automatically', no: 'Wait for a person' } as const;
 
 /** What the stage does after a usage limit. */
 export function StageAtLimit({ stage }: { stage: StageView }) {
