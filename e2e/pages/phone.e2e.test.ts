@@ -5,6 +5,12 @@ import { openOwnDesk } from '../support/desk.ts';
 const PHONE = { width: 390, height: 844 };
 /** A small phone, and one whose keyboard takes half of the page. */
 const SIZES = [PHONE, { width: 360, height: 640 }, { width: 390, height: 400 }];
+const OTHER_PAGES = [
+  ['/notifications', 'Notifications'],
+  ['/rules', 'Rules'],
+  ['/numbers', 'Numbers'],
+  ['/search?q=script', 'Search'],
+] as const;
 const exact = (name: string) => ({ name, exact: true });
 const script = Array.from({ length: 40 }, (_, n) => `touch file-${n} && echo "${n} is there"`).join('\n');
 const run = (command: string) => [
@@ -26,7 +32,7 @@ const isNotTooWide = (page: Page) => page.evaluate(() => document.documentElemen
 /** The controls that can be pressed and are smaller than a thumb needs. Links in a row or a text are as large as that. */
 const tooSmall = (page: Page) =>
   page.evaluate(() =>
-    [...document.querySelectorAll('button, nav a, [role="tab"]')]
+    [...document.querySelectorAll('button, nav a, select, [role="tab"]')]
       .filter((element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
       .map((element) => {
         const { width, height } = element.getBoundingClientRect();
@@ -139,6 +145,15 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   const { pending } = await api.get('/api/board');
   expect(pending).toMatchObject([{ stageId: long }]);
   expect(pending[0]).not.toHaveProperty('held');
+
+  for (const [path, heading] of OTHER_PAGES) {
+    await page.goto(`${origin}${path}`);
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    if (await sheet.isVisible()) await sheet.getByRole('button', exact('Later')).tap();
+    expect({ path, small: await tooSmall(page), fits: await isNotTooWide(page) }).toEqual({
+      ...{ path, small: [], fits: true },
+    });
+  }
   expect(errors).toEqual([]);
 });
 
