@@ -1,4 +1,4 @@
-import type { BoardEvent, NewEvent } from '@callboard/contract';
+import type { BoardEvent } from '@callboard/contract';
 import type { LoginRecord } from '../login-records.ts';
 
 /** The limits of the event log. */
@@ -15,7 +15,6 @@ export interface KeptEvents {
 export interface EventsTable {
   /** The highest number used or skipped so far; 0 before the first. */
   lastSeq(): Promise<number>;
-  append(event: NewEvent, at: string): Promise<BoardEvent>;
   /** Deletes all but the newest events that fit each of the limits. The newest one always stays. */
   prune(kept: KeptEvents): Promise<void>;
   /** The events after `seq`, ascending: at most `limit`, and no more than a page holds. */

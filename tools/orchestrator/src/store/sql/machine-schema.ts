@@ -26,8 +26,10 @@ interface HoldsColumns {
 export const holdStatements = [
   `create table holds (scope text primary key, document text not null)`,
   // A hold now keeps a started stage as well, which nobody asked for before.
-  `update stages set document = json_set(document, '$.held', json('false'))
+  {
+    sqlite: `update stages set document = json_set(document, '$.held', json('false'))
      where json_extract(document, '$.held') and id in (select stage_id from sessions)`,
+  },
 ];
 
 interface BudgetsColumns {
@@ -48,6 +50,14 @@ interface SequenceColumns {
   seq: number;
 }
 
+/** PostgreSQL's single row that each writer locks. */
+interface ClusterStateColumns {
+  /** The number of the newest commit. */
+  commit: number;
+  /** The number of the newest event. */
+  seq: number;
+}
+
 interface CountersColumns {
   name: string;
   value: number;
@@ -61,4 +71,5 @@ export interface MachineSchema {
   counters: CountersColumns;
   boot: BootColumns;
   sqlite_sequence: SequenceColumns;
+  cluster_state: ClusterStateColumns;
 }

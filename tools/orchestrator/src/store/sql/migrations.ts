@@ -1,5 +1,6 @@
 import { webhookStatements } from './announcement-schema.ts';
 import { holdStatements } from './machine-schema.ts';
+import type { Migration } from './migration-statements.ts';
 import { denialRetryStatements, ruleUseStatements } from './rules-schema.ts';
 import { sharedStatements } from './shared-schema.ts';
 import { spendingStatements } from './spending-statements.ts';
@@ -8,7 +9,7 @@ import { spendingStatements } from './spending-statements.ts';
  * Forward only, run at start, each in one transaction. A migration that has been released is never changed.
  * `counters` holds the highest event number ever given and the next stage number, so that neither is used twice.
  */
-export const migrations: readonly { id: number; statements: readonly string[] }[] = [
+export const migrations: readonly Migration[] = [
   {
     id: 1,
     statements: [
@@ -39,7 +40,11 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create table transcript (
          stage_id text not null references stages(id) on delete cascade, "index" integer not null, document text not null,
          primary key (stage_id, "index")) without rowid`,
-      `create table events (seq integer primary key autoincrement, at text not null, type text not null, data text not null)`,
+      {
+        sqlite: `create table events (seq integer primary key autoincrement, at text not null, type text not null, data text not null)`,
+        // `cluster_state` has the numbers: a sequence would leave gaps, and give them in another order than that of commits.
+        postgres: `create table events (seq integer primary key, at text not null, type text not null, data text not null)`,
+      },
       `create table rules (
          id text primary key, project_id text not null references projects(id) on delete cascade,
          stage_id text references stages(id) on delete cascade, document text not null)`,
@@ -98,18 +103,22 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create table agreed (scope text primary key, document text not null)`,
       // Earlier agreements stay valid: hooks that a person had agreed to, with everything they could have done anyway, and
       // rules that were allowed in a terminal. Decision 039.
-      `insert into agreed (scope, document) select 'project:' || id, json_object('adopt',
+      {
+        sqlite: `insert into agreed (scope, document) select 'project:' || id, json_object('adopt',
          case when json_extract(settings, '$.runRepositoryHooks') then 'all' else 'personal' end) from projects`,
+      },
     ],
   },
   { id: 6, statements: [`alter table launches add column leftovers text`] },
-  { id: 7, statements: [`create table boot (id text not null)`] },
+  { id: 7, statements: [{ sqlite: `create table boot (id text not null)` }] },
   {
     // The state of a session's launch was called `phase`, which is a step of a pipeline.
     id: 8,
     statements: [
-      `update sessions set document = json_remove(
+      {
+        sqlite: `update sessions set document = json_remove(
          json_set(document, '$.launchState', json_extract(document, '$.phase')), '$.phase')`,
+      },
     ],
   },
   {
@@ -252,8 +261,12 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
     id: 28,
     statements: [
       `drop index requests_by_decision`,
-      `create index requests_by_decision on requests(
+      {
+        sqlite: `create index requests_by_decision on requests(
          decided_at, kind, stage_id, outcome, decided_by, json_extract(decision, '$.waitedMs'))`,
+        postgres: `create index requests_by_decision on requests(
+         decided_at, kind, stage_id, outcome, decided_by, ((callboard_json(decision) #>> '{waitedMs}')::double precision))`,
+      },
       `create index launches_by_time on launches(created_at, ended_at, stage_id)`,
       `create index rule_uses_by_time on rule_uses(at, rule_id)`,
     ],

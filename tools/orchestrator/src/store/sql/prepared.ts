@@ -8,6 +8,7 @@ import {
   sql,
 } from 'kysely';
 import type { Database } from './database.ts';
+import { type Dialect, dialectOf, sqliteDialect } from './dialect.ts';
 import type { Schema } from './schema.ts';
 
 /** Builds queries without running them. */
@@ -45,14 +46,28 @@ export function runAtOnce(transaction: Database, execute: Execute): () => void {
 }
 
 /**
- * Builds and compiles a query once. For the few queries that run for each line of each session: building one costs more
- * than running it.
+ * Builds and compiles a query once for each dialect. For the few queries that run for each line of each session: building
+ * one costs more than running it.
  */
-export function prepare<Row>(query: Compilable<Row>) {
-  const compiled = query.compile();
+export function prepare<Row>(query: Compilable<Row> | ((dialect: Dialect) => Compilable<Row>)) {
+  const build = (dialect: Dialect) => (typeof query === 'function' ? query(dialect) : query).compile();
+  const inSqlite = build(sqliteDialect);
+  let inPostgres: typeof inSqlite | undefined;
+
+  function compiledFor(db: Database): typeof inSqlite {
+    const dialect = dialectOf(db);
+    if (dialect === sqliteDialect) return inSqlite;
+    if (inPostgres === undefined) {
+      const built = build(dialect);
+      inPostgres = { ...db.getExecutor().compileQuery(built.query, built.queryId) };
+    }
+    return inPostgres;
+  }
+
   return async (db: Database, values: Readonly<Record<string, unknown>>): Promise<Row[]> => {
-    const parameters = compiled.parameters.map((value) => (value instanceof Placeholder ? values[value.name] : value));
     const execute = executors.get(db);
+    const compiled = execute === undefined ? compiledFor(db) : inSqlite;
+    const parameters = compiled.parameters.map((value) => (value instanceof Placeholder ? values[value.name] : value));
     if (execute !== undefined) return execute(compiled.sql, parameters) as Row[]; // SQLite's rows, as with Kysely
     return (await db.executeQuery<Row>({ ...compiled, parameters })).rows;
   };

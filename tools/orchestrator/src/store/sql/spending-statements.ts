@@ -1,14 +1,17 @@
+import type { OnlyFor } from './migration-statements.ts';
+
 /**
  * What was spent, by day and stage (decision 110). Of earlier turns and runs, the day on which each ended is known. What else a session
  * has cost, and its tokens, count for the day of its last turn.
  */
-export const spendingStatements: readonly string[] = [
+export const spendingStatements: readonly (string | OnlyFor)[] = [
   `create table spending (
      day text not null, stage_id text not null, project_id text not null, usd real not null, tokens real not null,
      primary key (day, stage_id))`,
   `create index spending_by_stage on spending(stage_id)`,
   `create index spending_by_project on spending(project_id)`,
-  `insert into spending (day, stage_id, project_id, usd, tokens)
+  {
+    sqlite: `insert into spending (day, stage_id, project_id, usd, tokens)
      select date(ended.at, 'localtime'), stages.id, stages.project_id, sum(ended.usd), 0
      from (
        select stage_id, json_extract(document, '$.at') as at, json_extract(document, '$.costUsd') as usd
@@ -18,7 +21,9 @@ export const spendingStatements: readonly string[] = [
      ) as ended
      join stages on stages.id = ended.stage_id
      where ended.usd > 0 and ended.at is not null group by 1, 2`,
-  `insert into spending (day, stage_id, project_id, usd, tokens)
+  },
+  {
+    sqlite: `insert into spending (day, stage_id, project_id, usd, tokens)
      select date(rest.at, 'localtime'), rest.id, rest.project_id, max(rest.usd, 0), rest.tokens
      from (
        select stages.id, stages.project_id,
@@ -32,4 +37,5 @@ export const spendingStatements: readonly string[] = [
      ) as rest
      where rest.at is not null and (rest.usd > 0 or rest.tokens > 0)
      on conflict (day, stage_id) do update set usd = usd + excluded.usd, tokens = tokens + excluded.tokens`,
+  },
 ];

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { OperationalError } from '../../lib/errors.ts';
+import { statementsFor } from '../sql/migration-statements.ts';
 import { migrations } from '../sql/migrations.ts';
 import type { Schema } from '../sql/schema.ts';
 
@@ -17,10 +18,10 @@ export async function migrate(db: Kysely<Schema>): Promise<void> {
       `The database was written by a newer Callboard (version ${version}, this one knows ${newest}). Start the newer one, or use another --data-dir.`,
     );
   }
-  for (const { id, statements } of migrations.filter((migration) => migration.id > version)) {
+  for (const migration of migrations.filter(({ id }) => id > version)) {
     await db.transaction().execute(async (trx) => {
-      for (const statement of statements) await sql.raw(statement).execute(trx);
-      await sql.raw(`pragma user_version = ${id}`).execute(trx);
+      for (const statement of statementsFor('sqlite', migration)) await sql.raw(statement).execute(trx);
+      await sql.raw(`pragma user_version = ${migration.id}`).execute(trx);
     });
   }
 }

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { sampleProject, sampleStage, silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
 import { SessionRecord } from '../records.ts';
+import { statementsFor } from '../sql/migration-statements.ts';
 import { migrations } from '../sql/migrations.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
@@ -16,9 +17,9 @@ const REQUEST = RequestId.parse('request-1');
 async function storeOfVersion(version: number): Promise<{ file: string; db: DatabaseSync }> {
   const file = join(await temporaryFolder(), 'store.sqlite');
   const db = new DatabaseSync(file);
-  for (const { id, statements } of migrations.filter((migration) => migration.id <= version)) {
-    for (const statement of statements) db.exec(statement);
-    db.exec(`pragma user_version = ${id}`);
+  for (const migration of migrations.filter(({ id }) => id <= version)) {
+    for (const statement of statementsFor('sqlite', migration)) db.exec(statement);
+    db.exec(`pragma user_version = ${migration.id}`);
   }
   const { id: projectId, name, path, settings } = sampleProject();
   const project = db.prepare('insert into projects (id, name, path, settings, created_at) values (?, ?, ?, ?, ?)');

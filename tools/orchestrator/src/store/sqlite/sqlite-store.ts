@@ -11,6 +11,7 @@ import { runAtOnce } from '../sql/prepared.ts';
 import { readBoard, readBoardOf } from '../sql/read-board.ts';
 import type { Schema } from '../sql/schema.ts';
 import { createSubscribers, type Subscribers } from '../sql/subscribers.ts';
+import { appendEvent } from '../sql/tables/events.ts';
 import type { GivenRows } from '../sql/tables/outbox-row.ts';
 import { StoreTables } from '../sql/tables/tables.ts';
 import { createTogether } from '../sql/together.ts';
@@ -200,7 +201,7 @@ async function runTransaction<T>(
       },
     });
     const done = await work(tx);
-    for (const event of withoutOvertaken(emitted)) events.push(await tx.events.append(event, now));
+    for (const event of withoutOvertaken(emitted)) events.push(await appendEvent(trx, event, now));
     return done;
   });
   mark('committed');

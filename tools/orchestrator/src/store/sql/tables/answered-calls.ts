@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { AnsweredCall, AnsweredCallsQuery, RequestsTable } from '../../ports/requests-table.ts';
 import type { Database } from '../database.ts';
+import { dialectOf } from '../dialect.ts';
 
 /** A longer request is counted, and not compared with a rule. */
 const COMPARED_BYTES = 20_000;
@@ -44,12 +45,14 @@ export const answeredCallsOf = (db: Database): AnsweredCalls => ({
 
 async function answeredCalls(db: Database, query: AnsweredCallsQuery): Promise<AnsweredCall[]> {
   const isShort = sql`octet_length(requests.document) <= ${COMPARED_BYTES}`;
-  const from = (column: 'document' | 'decision', path: string) =>
-    sql`json_extract(requests.${sql.ref(column)}, ${path})`;
-  const field = (path: string) => sql<string | null>`case when ${isShort} then ${from('document', path)} end`;
+  const { text, number, boolean, length, position, flag } = dialectOf(db);
+  const document = sql.ref<string | null>('requests.document');
+  const decision = sql.ref<string | null>('requests.decision');
+  const field = (path: string) => sql<string | null>`case when ${isShort} then ${text(document, path)} end`;
   // Claude Code names the path of a command that writes, also inside the worktree, where a rule helps.
-  const worktree = sql`json_extract(stages.document, '$.worktree.path')`;
-  const isInside = sql`instr(${from('document', '$.blockedPath')} || '/', ${worktree} || '/') = 1`;
+  const worktree = text(sql.ref('stages.document'), 'worktree.path');
+  const blocked = text(document, 'blockedPath');
+  const isInside = sql`${position(sql`${blocked} || '/'`, sql`${worktree} || '/'`)} = 1`;
   // A rule about files also lets through what is outside.
   const isFileTool = sql`requests.tool_name in (${sql.join(FILE_TOOLS)})`;
   let rows = answered(db, query)
@@ -60,26 +63,28 @@ async function answeredCalls(db: Database, query: AnsweredCallsQuery): Promise<A
       ),
     )
     .select([
-      sql<string | null>`coalesce(requests.stage_title, json_extract(stages.document, '$.title'))`.as('title'),
-      field('$.input.command').as('command'),
-      field('$.input.url').as('url'),
-      field('$.input.file_path').as('filePath'),
-      field('$.input.notebook_path').as('notebookPath'),
-      sql<string | null>`${worktree}`.as('folder'),
-      from('decision', '$.asked').as('asked'),
-      from('decision', '$.waitedMs').as('waited'),
-      from('decision', '$.reason').as('reason'),
-      sql`${isShort} and ${from('decision', '$.updatedInput')} is null and ${from('decision', '$.delivery')} <> 'not-applied'
-        and (${from('document', '$.blockedPath')} is null or ${isInside} or ${isFileTool}) and json_array_length(requests.document, '$.suggestions') > 0`.as(
-        'isRulable',
-      ),
-      sql`case when ${isShort} then ${from('document', '$.suppressAlwaysAllow')} or ${from('document', '$.leavesSandbox')} is not null
-        else 0 end`.as('isBarred'),
+      sql<string | null>`coalesce(requests.stage_title, ${text(sql.ref('stages.document'), 'title')})`.as('title'),
+      field('input.command').as('command'),
+      field('input.url').as('url'),
+      field('input.file_path').as('filePath'),
+      field('input.notebook_path').as('notebookPath'),
+      worktree.as('folder'),
+      text(decision, 'asked').as('asked'),
+      number(decision, 'waitedMs').as('waited'),
+      text(decision, 'reason').as('reason'),
+      flag(
+        sql`${isShort} and ${text(decision, 'updatedInput')} is null and ${text(decision, 'delivery')} <> 'not-applied'
+          and (${blocked} is null or ${isInside} or ${isFileTool}) and ${length(document, 'suggestions')} > 0`,
+      ).as('isRulable'),
+      flag(
+        sql`case when ${isShort} then ${boolean(document, 'suppressAlwaysAllow')} or ${text(document, 'leavesSandbox')} is not null
+          else false end`,
+      ).as('isBarred'),
     ])
     .where('requests.tool_name', '=', query.toolName)
     .orderBy('requests.ordinal', 'desc');
   if (query.text !== undefined)
-    rows = rows.where(sql<boolean>`${isShort} and instr(requests.document, ${query.text}) > 0`);
+    rows = rows.where(sql<boolean>`${isShort} and ${position(document, sql.val(query.text))} > 0`);
   return (await rows.execute()).map((row) => toCall(Row.parse(row)));
 }
 

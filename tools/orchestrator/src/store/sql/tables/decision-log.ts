@@ -2,6 +2,7 @@ import { type Decision, ProjectId } from '@callboard/contract';
 import { sql } from 'kysely';
 import type { DecisionQuery, RequestsTable } from '../../ports/requests-table.ts';
 import type { Database } from '../database.ts';
+import { dialectOf } from '../dialect.ts';
 import { rowsThatFit } from './page.ts';
 import { toDecision } from './request-row.ts';
 
@@ -48,11 +49,12 @@ export async function decisionPage(
 
 /** The decisions that match, newest first. */
 function decided(db: Database, filter: Omit<DecisionQuery, 'limit'>) {
+  const { text } = dialectOf(db);
   let query = db
     .selectFrom('requests')
     .leftJoin('stages', 'stages.id', 'requests.stage_id')
     .select(['decision', 'decided_at', 'stage_title', 'requests.project_id', 'stages.project_id as project'])
-    .select(sql<string | null>`json_extract(stages.document, '$.title')`.as('title'))
+    .select(text(sql.ref('stages.document'), 'title').as('title'))
     .where('decision', 'is not', null)
     .orderBy('decided_at', 'desc')
     .orderBy('request_id');
@@ -63,7 +65,7 @@ function decided(db: Database, filter: Omit<DecisionQuery, 'limit'>) {
   if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
   if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
   if (filter.by !== undefined) query = query.where('decided_by', '=', filter.by);
-  const source = sql<string | null>`json_extract(decision, '$.denial.source')`;
+  const source = text(sql.ref('decision'), 'denial.source');
   if (filter.source === 'person') query = query.where(source, 'is', null);
   else if (filter.source !== undefined) query = query.where(source, '=', filter.source);
   if (filter.toolName !== undefined) query = query.where('tool_name', '=', filter.toolName);

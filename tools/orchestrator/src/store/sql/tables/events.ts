@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { mapInSlices } from '../../../lib/breath.ts';
 import type { EventsTable, KeptEvents } from '../../ports/log-tables.ts';
 import type { Database } from '../database.ts';
+import { dialectOf } from '../dialect.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { rowsThatFit } from './page.ts';
 
@@ -13,13 +14,15 @@ const append = prepare(
     .returning('seq'),
 );
 
+/** Adds an event to SQLite's log, which numbers it. */
+export async function appendEvent(db: Database, event: NewEvent, at: string): Promise<BoardEvent> {
+  const [row] = await append(db, { at, type: event.type, data: JSON.stringify(event.data) });
+  return { ...event, seq: row?.seq ?? 0, at };
+}
+
 /** See `EventsTable`. */
 export function eventsTable(db: Database): EventsTable {
-  /** The highest number used or skipped so far; 0 before the first. */
-  async function lastSeq(): Promise<number> {
-    const row = await db.selectFrom('sqlite_sequence').select('seq').where('name', '=', 'events').executeTakeFirst();
-    return row?.seq ?? 0;
-  }
+  const lastSeq = () => dialectOf(db).lastSeq(db);
 
   /** The newest event that does not fit the newest `bytes` of data; 0 if all fit. */
   async function lastBeyond(bytes: number): Promise<number> {
@@ -36,10 +39,6 @@ export function eventsTable(db: Database): EventsTable {
 
   return {
     lastSeq,
-    async append(event: NewEvent, at: string): Promise<BoardEvent> {
-      const [row] = await append(db, { at, type: event.type, data: JSON.stringify(event.data) });
-      return { ...event, seq: row?.seq ?? 0, at };
-    },
     async prune({ keep, keepBytes, olderThan }: KeptEvents): Promise<void> {
       const last = await lastSeq();
       // Everything before the first young event, so an event written while the clock was wrong does not remove others.

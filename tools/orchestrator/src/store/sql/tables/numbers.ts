@@ -1,14 +1,15 @@
 import { CLAUDE_CODE, type Numbers, PermissionRule, ProjectId, RequestKind, StageId } from '@callboard/contract';
-import { type Expression, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { NumbersTable } from '../../ports/numbers-table.ts';
 import type { Database } from '../database.ts';
+import { type Dialect, dialectOf } from '../dialect.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { documentOf } from './map-row.ts';
 
 const toRule = documentOf(PermissionRule);
 
 /** The very expression of the index `requests_by_decision`, which therefore answers without reading a request. */
-const waited = sql<number>`json_extract(decision, '$.waitedMs')`;
+const waitedIn = ({ number }: Dialect) => number(sql.ref('decision'), 'waitedMs');
 
 /** How many names one statement asks for. */
 const NAMES = 500;
@@ -21,20 +22,24 @@ const decided = builder
   .where((eb) => eb.or([eb('decided_by', 'is', null), eb('decided_by', '<>', CLAUDE_CODE)]));
 
 // One of each for each day: to build them would take longer than to run them.
-const waits = prepare(
+const waits = prepare((dialect) =>
   decided
-    .select((eb) => ['stage_id', 'kind', eb.fn.countAll<number>().as('count'), eb.fn.sum<number>(waited).as('waited')])
+    .select((eb) => [
+      ...(['stage_id', 'kind'] as const),
+      eb.fn.countAll<number>().as('count'),
+      eb.fn.sum<number>(waitedIn(dialect)).as('waited'),
+    ])
     .groupBy(['stage_id', 'kind']),
 );
-const longWaits = prepare(
+const longWaits = prepare((dialect) =>
   decided
-    .select(['stage_id', 'decided_at', waited.as('waited')])
-    .where(waited, '>=', param<number>('leastMs'))
+    .select(['stage_id', 'decided_at', waitedIn(dialect).as('waited')])
+    .where(waitedIn(dialect), '>=', param<number>('leastMs'))
     .orderBy('decided_at', 'desc'),
 );
-const approvalWaits = prepare(
+const approvalWaits = prepare((dialect) =>
   decided
-    .select(waited.as('waited'))
+    .select(waitedIn(dialect).as('waited'))
     .where('kind', '=', 'approval')
     .where('outcome', 'in', ['allowed', 'denied'])
     .orderBy('decided_at', 'desc')
@@ -61,16 +66,15 @@ const launches = prepare(
     .orderBy('created_at', 'desc')
     .limit(param<number>('limit')),
 );
-const seconds = (instant: Expression<string | null>) => sql<number>`unixepoch(${instant}, 'subsec')`;
-const ran = prepare(
+const ran = prepare(({ least, greatest, seconds }) =>
   running
     .where('created_at', '>=', param('begunFrom'))
     .where('created_at', '<', param('begunTo'))
     .select((eb) => {
-      const end = sql<string>`min(coalesce(${eb.ref('ended_at')}, ${param('now')}), ${param('to')})`;
-      const begin = sql<string>`max(${eb.ref('created_at')}, ${param('from')})`;
+      const end = least<string | null>(eb.fn.coalesce('ended_at', param('now')), param('to'));
+      const begin = greatest<string | null>(eb.ref('created_at'), param('from'));
       // A clock that was set back may have a launch end before it began.
-      const lasted = sql<number>`max(0, ${seconds(end)} - ${seconds(begin)})`;
+      const lasted = greatest(sql.lit(0), sql<number>`${seconds(end)} - ${seconds(begin)}`);
       return [eb.fn.countAll<number>().as('count'), eb.fn.sum<number | null>(lasted).as('ranSeconds')];
     }),
 );
@@ -127,7 +131,7 @@ async function stagesOf(db: Database, stageIds: readonly StageId[]): Promise<Num
   const kept = await inParts(stageIds, (ids) =>
     db
       .selectFrom('stages')
-      .select(['id', 'project_id', sql<string>`json_extract(document, '$.title')`.as('title')])
+      .select(['id', 'project_id', dialectOf(db).text(sql.ref('document'), 'title').as('title')])
       .where('id', 'in', [...ids])
       .execute(),
   );

@@ -10,6 +10,7 @@ import {
 import { sql } from 'kysely';
 import type { RequestPlace, RequestsTable, StoredHold, StoredRequest } from '../../ports/requests-table.ts';
 import type { Database } from '../database.ts';
+import { dialectOf } from '../dialect.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { answeredCallsOf } from './answered-calls.ts';
 import { decisionPage } from './decision-log.ts';
@@ -126,7 +127,7 @@ export function requestsTable(db: Database): RequestsTable {
       return numInsertedOrUpdatedRows === 1n;
     },
     async outcomesOf(stageId: StageId, toolUseId: string): Promise<(string | null)[]> {
-      const id = sql<string | null>`json_extract(document, '$.toolUseId')`;
+      const id = dialectOf(db).text(sql.ref('document'), 'toolUseId');
       const rows = db.selectFrom('requests').select('outcome').where('stage_id', '=', stageId);
       return (await rows.where(id, '=', toolUseId).execute()).map(({ outcome }) => outcome);
     },

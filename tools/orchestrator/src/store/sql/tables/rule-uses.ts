@@ -2,6 +2,7 @@ import { type PermissionRule, StageId, UsedRule } from '@callboard/contract';
 import { sql } from 'kysely';
 import type { RuleUse } from '../../ports/rules-table.ts';
 import type { Database } from '../database.ts';
+import { dialectOf } from '../dialect.ts';
 
 /** How many of the calls that a rule let through most often are listed. */
 const USED_FOR = 5;
@@ -20,9 +21,10 @@ export async function addUse(db: Database, { ruleId, stageId, toolUseId, entry, 
     .insertInto('rule_use_counts')
     .values({ rule_id: ruleId, asked, times: 1, last_at: at })
     .onConflict((conflict) =>
-      conflict
-        .columns(['rule_id', 'asked'])
-        .doUpdateSet({ times: sql`times + 1`, last_at: sql`max(last_at, excluded.last_at)` }),
+      conflict.columns(['rule_id', 'asked']).doUpdateSet({
+        times: sql`rule_use_counts.times + 1`,
+        last_at: dialectOf(db).greatest(sql.ref('rule_use_counts.last_at'), sql.ref('excluded.last_at')),
+      }),
     )
     .execute();
 }

@@ -2,6 +2,7 @@ import { PermissionRule, type ProjectId, RequestId, StageId } from '@callboard/c
 import { sql } from 'kysely';
 import type { DenialRetryIntent, RulesTable } from '../../ports/rules-table.ts';
 import type { Database } from '../database.ts';
+import { dialectOf } from '../dialect.ts';
 import { documentOf, mapRow } from './map-row.ts';
 import { addUse, withUse } from './rule-uses.ts';
 
@@ -37,8 +38,9 @@ export function rulesTable(db: Database): RulesTable {
     },
     withUse: (rules) => withUse(db, rules),
     async listEnding(): Promise<PermissionRule[]> {
-      const open = sql<boolean>`json_extract(document, '$.expiresAt') is not null and json_extract(document, '$.endedAt') is null`;
-      return (await select().where(open).execute()).map(toRule);
+      const field = (path: string) => dialectOf(db).text(sql.ref('document'), path);
+      const ending = select().where(field('expiresAt'), 'is not', null).where(field('endedAt'), 'is', null);
+      return (await ending.execute()).map(toRule);
     },
     async save(rule: PermissionRule): Promise<void> {
       const { ruleId: id, projectId, stageId } = rule;

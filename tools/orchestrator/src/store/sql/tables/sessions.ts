@@ -5,6 +5,10 @@ import type { Database } from '../database.ts';
 import type { KnownSessions } from '../known-sessions.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
+import { parsedOnce } from './parsed-once.ts';
+
+/** Each process of a shared store must read a record again that another one may have written. */
+const parse = parsedOnce((text) => SessionRecord.parse(JSON.parse(text)));
 
 const state = param('state');
 const document = param('document');
@@ -20,7 +24,7 @@ export function sessionsTable(db: Database, known: KnownSessions): SessionsTable
   function recordOf({ stageId, document }: { stageId: StageId; document: string }): SessionRecord {
     const kept = known.find(stageId);
     if (kept !== undefined) return kept;
-    const record = SessionRecord.parse(JSON.parse(document));
+    const record = parse(stageId, document);
     known.keep(record);
     return record;
   }

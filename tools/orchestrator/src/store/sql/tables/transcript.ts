@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { createBreath, mapInSlices } from '../../../lib/breath.ts';
 import type { TranscriptPage, TranscriptTable } from '../../ports/session-tables.ts';
 import type { Database } from '../database.ts';
+import { dialectOf } from '../dialect.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { documentOf } from './map-row.ts';
 import { rowsThatFit } from './page.ts';
@@ -27,8 +28,12 @@ export function transcriptTable(db: Database): TranscriptTable {
       }
     },
     async findMessage(stageId, messageId) {
-      const hasId = sql<boolean>`json_extract(document, '$.messageId') = ${messageId}`;
-      const rows = db.selectFrom('transcript').select('document').where('stage_id', '=', stageId).where(hasId);
+      const id = dialectOf(db).text(sql.ref('document'), 'messageId');
+      const rows = db
+        .selectFrom('transcript')
+        .select('document')
+        .where('stage_id', '=', stageId)
+        .where(id, '=', messageId);
       const found = await rows.orderBy('index', 'asc').limit(1).executeTakeFirst();
       const entry = found === undefined ? null : toEntry(found);
       return entry?.kind === 'user' ? entry : null;
@@ -37,13 +42,13 @@ export function transcriptTable(db: Database): TranscriptTable {
       const breath = createBreath();
       const entries = db.selectFrom('transcript').where('stage_id', '=', stageId);
       const newest = await entries.select((eb) => eb.fn.max('index').as('index')).executeTakeFirst();
-      const hasId = sql<boolean>`instr(document, ${JSON.stringify(toolUseId)}) > 0`;
+      const place = dialectOf(db).position(sql.ref('document'), sql.val(JSON.stringify(toolUseId)));
       for (let to = newest?.index ?? -1; to >= 0; to -= SLICE) {
         await breath();
         const slice = entries
           .where('index', '<=', to)
           .where('index', '>', to - SLICE)
-          .where(hasId);
+          .where(place, '>', 0);
         for (const row of await slice.select('document').orderBy('index', 'desc').execute()) {
           const entry = toEntry(row);
           if (entry.kind === 'tool-use' && entry.toolUseId === toolUseId) return entry;
@@ -52,9 +57,9 @@ export function transcriptTable(db: Database): TranscriptTable {
       return null;
     },
     async countMessages(stageId, from) {
-      const isMessage = sql<boolean>`json_extract(document, '$.kind') = 'user'`;
+      const kind = dialectOf(db).text(sql.ref('document'), 'kind');
       const rows = db.selectFrom('transcript').where('stage_id', '=', stageId).where('index', '>=', from);
-      const counted = rows.where(isMessage).select(({ fn }) => fn.countAll<number>().as('count'));
+      const counted = rows.where(kind, '=', 'user').select(({ fn }) => fn.countAll<number>().as('count'));
       return (await counted.executeTakeFirst())?.count ?? 0;
     },
     async page(stageId: StageId, { after, before, limit }: TranscriptPage): Promise<TranscriptEntry[]> {
