@@ -192,7 +192,8 @@ describe('the orchestrator', () => {
 
   it('keeps each library that does one thing in the one place that does it', () => {
     const HOMES: Record<string, RegExp> = {
-      kysely: /^orchestrator\/src\/store\/(sql|sqlite)\//,
+      kysely: /^orchestrator\/src\/store\/(sql|sqlite|postgres)\//,
+      pg: /^orchestrator\/src\/store\/postgres\//,
       'node:sqlite': /^orchestrator\/src\/(store\/sqlite\/(node-sqlite|search\/search-files)|backup)\.ts$/,
       'prom-client': /^orchestrator\/src\/metrics\//,
       'web-push': /^orchestrator\/src\/push\//,
@@ -215,7 +216,8 @@ describe('the orchestrator', () => {
 
   it('knows the store by its port alone, but for those that open the database', () => {
     const outside = importsOf(below('orchestrator/src')).filter(
-      ({ from, to }) => to.includes('/src/store/sql') && !from.includes('/src/store/sql'),
+      ({ from, to }) =>
+        /\/src\/store\/(sql|sqlite|postgres)\//.test(to) && !/\/src\/store\/(sql|sqlite|postgres)\//.test(from),
     );
     const file = (path: string) => path.slice('orchestrator/src/'.length);
     expect(outside.map(({ from, to }) => `${file(from)} imports ${file(to)}`).toSorted()).toEqual([

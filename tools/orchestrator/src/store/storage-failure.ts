@@ -19,15 +19,63 @@ export interface StorageTrouble {
   words: string;
 }
 
+/** The database on another machine does not answer, or takes no writes. */
+export class DatabaseUnreachable extends Error {
+  override readonly name = 'DatabaseUnreachable';
+  /** The cause and what to do, where that is neither the server nor the network. */
+  readonly words: string | null;
+
+  constructor(message: string, { words = null, ...options }: ErrorOptions & { words?: string | null } = {}) {
+    super(message, options);
+    this.words = words;
+  }
+}
+
 /** Describes a failure of the store; null for any other error. */
-export const troubleOf = (error: unknown): StorageTrouble | null =>
-  isOfSqlite(error)
-    ? {
-        isDiskFull: resultCode(error) === FULL,
-        isDoubtful: resultCode(error) === IO_ERROR,
-        words: wordsOf(error),
-      }
+export function troubleOf(error: unknown): StorageTrouble | null {
+  if (isOfSqlite(error))
+    return {
+      isDiskFull: resultCode(error) === FULL,
+      isDoubtful: resultCode(error) === IO_ERROR,
+      words: wordsOf(error),
+    };
+  return isOfPostgres(error)
+    ? { isDiskFull: sqlState(error) === SERVER_DISK_FULL, isDoubtful: false, words: wordsOfPostgres(error) }
     : null;
+}
+
+/** Codes of PostgreSQL that get a specific message, and the classes of those that mean that it cannot work now. */
+const SERVER_DISK_FULL = '53100';
+const TOO_MANY_CONNECTIONS = '53300';
+const READ_ONLY_SERVER = '25006';
+const CANNOT_WORK = /^(08|28|3D|40|53|57|58|F0|XX|25006|25P03|42501|55P03)/;
+
+/** Whether PostgreSQL itself said it. */
+export const isAnswerOfPostgres = (error: unknown): boolean => sqlState(error) !== null;
+
+const isOfPostgres = (error: unknown): boolean =>
+  error instanceof DatabaseUnreachable || CANNOT_WORK.test(sqlState(error) ?? '');
+
+const sqlState = (error: unknown): string | null =>
+  error instanceof Error && 'severity' in error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : null;
+
+function wordsOfPostgres(error: unknown): string {
+  if (error instanceof DatabaseUnreachable && error.words !== null) return error.words;
+  switch (sqlState(error)) {
+    case SERVER_DISK_FULL:
+      return "the disk of the database's server is full. Free some space there.";
+    case TOO_MANY_CONNECTIONS:
+      return 'the database has no connection left. Raise its max_connections, or end other clients.';
+    case READ_ONLY_SERVER:
+      return 'the database takes no writes (a standby, or set to read-only). Name its primary in the URL.';
+    case null:
+      return `the database cannot be reached (${messageOf(error)}). Check its server and the network.`;
+    default:
+      return `the database cannot do it (${messageOf(error)}). Check its server.`;
+  }
+}
 
 /** Describes a failed sync: a system error, not one of SQLite. */
 export function troubleOfSync(error: unknown): StorageTrouble {
@@ -56,7 +104,7 @@ function wordsOf(error: unknown): string {
  * ended waits in the same way: it starts again before it does anything else, and must end nothing until then.
  */
 export const isStorageFailure = (error: unknown): boolean =>
-  error instanceof OperationalError ? WAITING.has(error.code) : isOfSqlite(error);
+  error instanceof OperationalError ? WAITING.has(error.code) : isOfSqlite(error) || isOfPostgres(error);
 
 const WAITING: ReadonlySet<string> = new Set(['storage_failed', 'lease_lost']);
 

@@ -8,11 +8,13 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Schema } from '../../src/store/sql/schema.ts';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { openSqliteFile } from '../../src/store/sqlite/node-sqlite.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { createStoreDatabase } from './test-postgres.ts';
 
 export const silent = pino({ level: 'silent' });
 
@@ -29,8 +31,10 @@ export function tickingEdges(): Edges {
 export interface TestStore {
   readonly store: Store;
   readonly edges: Edges;
-  /** The database file. */
+  /** The database file; empty on PostgreSQL. */
   readonly file: string;
+  /** Opens the same store once more, as another process would. The caller closes it. */
+  openAgain(): Promise<Store>;
   /** All events published since the store was opened. */
   readonly events: BoardEvent[];
   /** Adds a new stage. */
@@ -51,12 +55,16 @@ async function createMigrated(): Promise<Buffer> {
   return content;
 }
 
-/** Opens a store in its own file, with one project; closes and removes it when the test is over. */
-export async function openTestStore(edges = tickingEdges()): Promise<TestStore> {
-  const file = join(await temporaryFolder(), 'store.sqlite');
-  migrated ??= createMigrated();
-  await writeFile(file, await migrated);
-  const store = await openSqliteStore(file, edges, silent);
+/** The databases that a store can be in. */
+export type StoreKind = 'SQLite' | 'PostgreSQL';
+
+/** `CALLBOARD_TEST_STORE=PostgreSQL` runs all tests that open a store here on PostgreSQL. */
+const usualKind: StoreKind = process.env.CALLBOARD_TEST_STORE === 'PostgreSQL' ? 'PostgreSQL' : 'SQLite';
+
+/** Opens a store in its own file or database, with one project; closes and removes it when the test is over. */
+export async function openTestStore(edges = tickingEdges(), kind: StoreKind = usualKind): Promise<TestStore> {
+  const place = await (kind === 'SQLite' ? createFile(edges) : createDatabaseOf(edges));
+  const store = await place.open();
   onTestFinished(store.close);
   const events: BoardEvent[] = [];
   store.onEvent((event) => events.push(event));
@@ -66,7 +74,8 @@ export async function openTestStore(edges = tickingEdges()): Promise<TestStore> 
   return {
     store,
     edges,
-    file,
+    file: place.file,
+    openAgain: place.open,
     events,
     async addStage(fields = {}) {
       const stage = sampleStage({ id: `S${++stages}`, ...fields });
@@ -74,6 +83,23 @@ export async function openTestStore(edges = tickingEdges()): Promise<TestStore> 
       return stage.id;
     },
   };
+}
+
+interface Place {
+  file: string;
+  open: () => Promise<Store>;
+}
+
+async function createFile(edges: Edges): Promise<Place> {
+  const file = join(await temporaryFolder(), 'store.sqlite');
+  migrated ??= createMigrated();
+  await writeFile(file, await migrated);
+  return { file, open: () => openSqliteStore(file, edges, silent) };
+}
+
+async function createDatabaseOf(edges: Edges): Promise<Place> {
+  const address = await createStoreDatabase();
+  return { file: '', open: () => openPostgresStore({ address, edges, log: silent }) };
 }
 
 export const stageId = (id: string): StageId => StageId.parse(id);

@@ -81,7 +81,7 @@ it.each([0, DAY, -DAY])(
 
 it('ends the other idle processes even if one does not end', async () => {
   const { session, store, edges, addStage, ...test } = await setUp();
-  const second = await busyTestSession({}, { store, edges, addStage, events: test.events, file: test.file });
+  const second = await busyTestSession({}, { store, edges, addStage, ...test });
   for (const each of [session, second]) await each.tell(turnEnded());
   const asked: StageId[] = [];
   const endIdle = async (stageId: StageId) => {

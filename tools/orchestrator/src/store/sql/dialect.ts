@@ -20,6 +20,8 @@ export interface Dialect {
   seconds(instant: Text): RawBuilder<number>;
   least<T>(one: Expression<T>, other: Expression<T>): RawBuilder<T>;
   greatest<T>(one: Expression<T>, other: Expression<T>): RawBuilder<T>;
+  /** The database's clock, in milliseconds from 1970. */
+  readonly nowMs: RawBuilder<number>;
   /** The highest number of an event that was used or skipped. */
   lastSeq(db: Database): Promise<number>;
 }
@@ -37,6 +39,7 @@ const sqlite: Dialect = {
   seconds: (instant) => sql`unixepoch(${instant}, 'subsec')`,
   least: (one, other) => sql`min(${one}, ${other})`,
   greatest: (one, other) => sql`max(${one}, ${other})`,
+  nowMs: sql`cast(unixepoch('subsec') * 1000 as integer)`,
   lastSeq: async (db) => {
     const row = await db.selectFrom('sqlite_sequence').select('seq').where('name', '=', 'events').executeTakeFirst();
     return row?.seq ?? 0;
@@ -59,6 +62,7 @@ const postgres: Dialect = {
   seconds: (instant) => sql`extract(epoch from (${instant})::timestamptz)::double precision`,
   least: (one, other) => sql`least(${one}, ${other})`,
   greatest: (one, other) => sql`greatest(${one}, ${other})`,
+  nowMs: sql`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`,
   lastSeq: async (db) => (await db.selectFrom('cluster_state').select('seq').executeTakeFirst())?.seq ?? 0,
 };
 

@@ -20,8 +20,8 @@ export interface SessionsInTransaction extends KnownSessions {
 const MOST = 1_000;
 
 /**
- * Caches the records: otherwise each line of a session would read and check its record again. The store is the only
- * writer of its file and its transactions run one after another, so the cache equals the committed state.
+ * Caches the records: otherwise each line of a session would read and check its record again. Transactions run one after
+ * another, so the cache equals the committed state, unless another process has written: the store clears it then.
  */
 export function createKnownSessions() {
   const committed = new Map<StageId, SessionRecord>();
@@ -44,6 +44,8 @@ export function createKnownSessions() {
       keep: () => undefined,
       forget: () => undefined,
     } satisfies KnownSessions,
+    /** Forgets everything: another process has written. */
+    clear: () => committed.clear(),
     begin(): SessionsInTransaction {
       const changes = new Map<StageId, SessionRecord | undefined>();
       return {

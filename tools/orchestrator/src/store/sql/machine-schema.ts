@@ -58,6 +58,13 @@ interface ClusterStateColumns {
   seq: number;
 }
 
+/** PostgreSQL's: which commit has given which row of the outbox to a launch. */
+interface GivenRowsColumns {
+  commit: number;
+  row_id: string;
+  launch_id: string;
+}
+
 interface CountersColumns {
   name: string;
   value: number;
@@ -72,4 +79,5 @@ export interface MachineSchema {
   boot: BootColumns;
   sqlite_sequence: SequenceColumns;
   cluster_state: ClusterStateColumns;
+  given_rows: GivenRowsColumns;
 }

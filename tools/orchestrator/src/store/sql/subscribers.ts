@@ -41,6 +41,8 @@ export function createSubscribers(log: Logger) {
     onWrite: subscribe(writeListeners),
     onUnsynced: subscribe(unsyncedListeners),
     onGiven,
+    /** The launches whose rows somebody here writes. */
+    takenLaunches: (): LaunchId[] => [...takers.keys()],
     /** Gives each launch its rows, in order. */
     give(given: GivenRows): void {
       const inOrder = [...given.values()].toSorted((a, b) => a.ordinal - b.ordinal);

@@ -1,12 +1,8 @@
-import { systemCode } from '@callboard/runtime/errors';
 import { type Kysely, sql } from 'kysely';
-import { forEachAtOnce } from '../../lib/at-once.ts';
 import type { Edges } from '../../lib/edges.ts';
 import type { Schema } from '../sql/schema.ts';
 import { type StorageTrouble, storageFailed, troubleOfSync } from '../storage-failure.ts';
-
-/** Low, because each sync occupies one of the four threads that also read files. */
-const SYNCS_AT_ONCE = 2;
+import { syncFiles } from '../sync-files.ts';
 
 interface DiskSyncParts {
   /** The log of commits: once it is synced, all commits before are on disk. */
@@ -25,24 +21,16 @@ export function createDiskSync({ log, edges, onFailure }: DiskSyncParts) {
   /** A sync has failed, and it is not yet proven that earlier commits are on disk. */
   let isDoubtful = false;
 
-  /**
-   * Syncs files; missing ones are skipped, except for the log.
-   * @throws OperationalError `storage_failed`
-   */
-  async function syncFiles(paths: readonly string[]): Promise<void> {
-    try {
-      await forEachAtOnce(paths, SYNCS_AT_ONCE, async (path) => {
-        await edges.syncFile(path).catch((error: unknown) => {
-          if (path === log || systemCode(error) !== 'ENOENT') throw error;
-        });
-      });
-    } catch (error) {
-      isDoubtful = true;
-      const trouble = troubleOfSync(error);
-      onFailure(trouble);
-      throw storageFailed(trouble, error);
-    }
-  }
+  const sync = (paths: readonly string[]) =>
+    syncFiles(
+      paths,
+      edges,
+      (trouble) => {
+        isDoubtful = true;
+        onFailure(trouble);
+      },
+      log,
+    );
 
   return {
     isDoubtful: () => isDoubtful,
@@ -54,7 +42,7 @@ export function createDiskSync({ log, edges, onFailure }: DiskSyncParts) {
     countUnsynced(): void {
       committed++;
     },
-    syncLog: () => syncFiles([log]),
+    syncLog: () => sync([log]),
     /**
      * Resolves once everything committed before the call is on disk.
      * @param checkpoint runs instead of a sync of the log while the log's state is in doubt
@@ -62,9 +50,9 @@ export function createDiskSync({ log, edges, onFailure }: DiskSyncParts) {
     async sync(first: readonly string[], checkpoint: () => Promise<void>): Promise<void> {
       const until = committed;
       if (onDisk >= until) return;
-      await syncFiles(first);
+      await sync(first);
       if (isDoubtful) await checkpoint();
-      else await syncFiles([log]);
+      else await sync([log]);
       onDisk = Math.max(onDisk, until);
     },
     /**

@@ -1,4 +1,4 @@
-import type { BoardEvent, NewEvent } from '@callboard/contract';
+import type { BoardEvent } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
 import { Kysely, sql, type Transaction } from 'kysely';
@@ -6,13 +6,13 @@ import { createBreath } from '../../lib/breath.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { createDraft } from '../sql/draft.ts';
 import { createKnownSessions } from '../sql/known-sessions.ts';
 import { runAtOnce } from '../sql/prepared.ts';
 import { readBoard, readBoardOf } from '../sql/read-board.ts';
 import type { Schema } from '../sql/schema.ts';
 import { createSubscribers, type Subscribers } from '../sql/subscribers.ts';
 import { appendEvent } from '../sql/tables/events.ts';
-import type { GivenRows } from '../sql/tables/outbox-row.ts';
 import { StoreTables } from '../sql/tables/tables.ts';
 import { createTogether } from '../sql/together.ts';
 import { isDamage, storageFailed, troubleOf } from '../storage-failure.ts';
@@ -68,17 +68,6 @@ async function requireIntact(db: Kysely<Schema>, file: string): Promise<void> {
   const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db);
   const found = rows[0]?.quick_check;
   if (found !== 'ok') throw damaged(file, found);
-}
-
-/** Returns a key for the thing that an event describes as a whole, of which only the newest counts; null if each event counts. */
-function subjectOf({ type, data }: NewEvent): string | null {
-  if (type === 'session-updated') return `${type} ${data.stageId}`;
-  return type === 'decision-updated' ? `${type} ${data.stageId} ${data.requestId}` : null;
-}
-
-function withoutOvertaken(events: readonly NewEvent[]): NewEvent[] {
-  const newest = new Map(events.map((event) => [subjectOf(event), event]));
-  return events.filter((event) => subjectOf(event) === null || newest.get(subjectOf(event)) === event);
 }
 
 interface StoreParts {
@@ -180,28 +169,14 @@ async function runTransaction<T>(
   work: (tx: Tx) => Promise<T>,
   { sync = 'now' }: CommitOptions = {},
 ): Promise<T> {
-  const { edges, diskPauseReason, known, subscribers, disk } = writer;
-  const given: GivenRows = new Map();
+  const { known, subscribers, disk } = writer;
   const sessions = known.begin();
-  const emitted: NewEvent[] = [];
+  const draft = createDraft(writer, sync);
   const events: BoardEvent[] = [];
-  const hints: (() => void)[] = [];
-  let isSyncedFirst = sync === 'now';
   const result = await begin(writer, sync, async (trx) => {
-    const now = edges.now().toISOString();
-    const tx: Tx = Object.assign(new StoreTables(trx, sessions, given), {
-      now,
-      diskPauseReason,
-      newId: edges.newId,
-      newWireId: edges.newWireId,
-      emit: async (event: NewEvent) => void emitted.push(event),
-      afterCommit: (hint: () => void) => void hints.push(hint),
-      syncFirst: () => {
-        isSyncedFirst = true;
-      },
-    });
+    const tx = draft.txOn(trx, sessions);
     const done = await work(tx);
-    for (const event of withoutOvertaken(emitted)) events.push(await appendEvent(trx, event, now));
+    for (const event of draft.events()) events.push(await appendEvent(trx, event, tx.now));
     return done;
   });
   mark('committed');
@@ -210,11 +185,11 @@ async function runTransaction<T>(
     disk.countUnsynced();
     subscribers.tellUnsynced();
     // It is committed: a failed sync is reported and retried, and is no reason to run the transaction again.
-    if (isSyncedFirst) await disk.syncLog().catch(() => undefined);
+    if (draft.isSynced()) await disk.syncLog().catch(() => undefined);
   }
-  subscribers.give(given);
+  subscribers.give(draft.given);
   subscribers.publish(events);
-  subscribers.run(hints);
+  subscribers.run(draft.hints);
   return result;
 }
 

@@ -1,0 +1,49 @@
+import pg from 'pg';
+import { z } from 'zod';
+import { type StorageTrouble, storageFailed, troubleOf } from '../storage-failure.ts';
+import type { Done } from './commit-statements.ts';
+import type { PgLink } from './pg-link.ts';
+
+const Commit = z.object({ commit: z.int() });
+
+const UNKNOWN: StorageTrouble = { isDiskFull: false, isDoubtful: false, words: 'the database cannot be reached.' };
+
+/**
+ * Finds out what became of a commit whose connection was cut while it ran. The row of this process in `writers` tells it, once
+ * the lock is free: nobody else changes that row.
+ * @param tellOf tells the listeners of a commit that was made
+ */
+export function createCutCommits(writerId: string, tellOf: (done: Done) => Promise<void>) {
+  let open: { commit: number; settle: (isCommitted: boolean) => Promise<void> } | null = null;
+  return {
+    /** Resolves when the next connection tells that it was committed. @throws OperationalError `storage_failed` if it was not */
+    later<T>(done: Done, value: T, cause: unknown): Promise<T> {
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      promise.catch(() => undefined); // whoever began the transaction gets it
+      open = {
+        commit: done.commit,
+        async settle(isCommitted) {
+          if (!isCommitted) return reject(storageFailed(troubleOf(cause) ?? UNKNOWN, cause));
+          await tellOf(done);
+          resolve(value);
+        },
+      };
+      return promise;
+    },
+    /** For each new connection: registers this process, and settles what is open. */
+    async greet(link: PgLink): Promise<void> {
+      const id = pg.escapeLiteral(writerId);
+      const [, , , row] = await link.queryAll(`begin; select 1 from cluster_state where id = 1 for update;
+        insert into writers (id, "commit") values (${id}, 0) on conflict do nothing;
+        select "commit" from writers where id = ${id}; commit`);
+      const settled = open;
+      open = null;
+      await settled?.settle(Commit.parse(row?.rows[0]).commit === settled.commit);
+    },
+    /** Nobody will learn any more what became of it. */
+    giveUp(): void {
+      void open?.settle(false);
+      open = null;
+    },
+  };
+}

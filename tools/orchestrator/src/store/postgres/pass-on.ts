@@ -1,0 +1,106 @@
+import type { BoardEvent } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
+import { sql } from 'kysely';
+import { createKeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Database } from '../sql/database.ts';
+import type { Subscribers } from '../sql/subscribers.ts';
+import { eventsTable } from '../sql/tables/events.ts';
+import { type GivenRows, toRow } from '../sql/tables/outbox-row.ts';
+import type { Moment } from './commit-statements.ts';
+import type { SeenLaunches } from './seen-launches.ts';
+
+interface PassOnParts {
+  db: Database;
+  subscribers: Subscribers;
+  seen: SeenLaunches;
+  log: Logger;
+  /** Everything up to it is passed on already. */
+  from: Moment;
+}
+
+export type PassOn = ReturnType<typeof createPassOn>;
+
+/** Events read at once. */
+const PAGE = 500;
+
+/** Passes on what was committed, by this process and by others: rows to their launches, then events, each once and in order. */
+export function createPassOn({ db, subscribers, seen, log, from }: PassOnParts) {
+  const mutex = createKeyedMutex();
+  const alone = <T>(work: () => Promise<T>): Promise<T> => mutex('passing on', work);
+  const foreign = new Set<() => void>();
+  let done: Moment = { ...from };
+
+  /** Reads and passes on everything up to a moment. Call within `alone`. */
+  async function passOnUntil({ commit, seq }: Moment): Promise<void> {
+    if (commit <= done.commit && seq <= done.seq) return;
+    give(await readGiven(commit));
+    done = { ...done, commit: Math.max(commit, done.commit) };
+    for (let isWhole = done.seq >= seq; !isWhole; ) {
+      const events = (await eventsTable(db).since(done.seq, PAGE)).filter((event) => event.seq <= seq);
+      publish(events);
+      isWhole = events.length === 0 || done.seq >= seq; // pruned or skipped ones are missing
+    }
+    done = { commit: done.commit, seq: Math.max(seq, done.seq) };
+    for (const listener of foreign) subscribers.run([listener]);
+  }
+
+  function give(given: readonly { commit: number; rows: GivenRows }[]): void {
+    for (const rows of seen.unseen(given)) subscribers.give(rows);
+  }
+
+  function publish(events: readonly BoardEvent[]): void {
+    subscribers.publish(events);
+    done = { ...done, seq: events.at(-1)?.seq ?? done.seq };
+  }
+
+  async function readGiven(until: number): Promise<{ commit: number; rows: GivenRows }[]> {
+    const launches = subscribers.takenLaunches();
+    if (launches.length === 0) return [];
+    const rows = await db
+      .selectFrom('given_rows')
+      .innerJoin('outbox', 'outbox.id', 'given_rows.row_id')
+      .selectAll('outbox')
+      .select('given_rows.commit')
+      .where('given_rows.commit', '>', done.commit)
+      .where('given_rows.commit', '<=', until)
+      .where('given_rows.launch_id', 'in', launches)
+      .where(sql.ref('outbox.launch_id'), '=', sql.ref('given_rows.launch_id'))
+      .where('outbox.state', '=', 'accepted')
+      .orderBy('given_rows.commit')
+      .execute();
+    return [...Map.groupBy(rows, (row) => row.commit)].map(([commit, given]) => ({
+      commit,
+      rows: new Map(given.map((row) => [row.id, toRow(row)])),
+    }));
+  }
+
+  return {
+    /** Runs work while nobody else passes anything on: a commit of this process, and what it has to tell. */
+    alone,
+    isPassedOn: (commit: number) => commit <= done.commit,
+    /** Whether everything before a commit of this process is passed on. */
+    isUpTo: ({ commit, seq }: Moment) => commit === done.commit && seq === done.seq,
+    /** Passes on a commit of this process without reading it. Call within `alone`, if everything before is passed on. */
+    own(commit: number, given: GivenRows, events: readonly BoardEvent[]): void {
+      give([{ commit, rows: given }]);
+      done = { ...done, commit };
+      publish(events);
+    },
+    passOnUntil,
+    /** Looks for commits of others. Failures are logged: the next look finds the same. */
+    look: () =>
+      alone(async () => {
+        try {
+          const row = await db.selectFrom('cluster_state').select(['commit', 'seq']).executeTakeFirst();
+          if (row !== undefined) await passOnUntil(row);
+        } catch (error) {
+          log.debug({ reason: messageOf(error) }, 'no look at the commits of others');
+        }
+      }),
+    onForeignCommit(listener: () => void): () => void {
+      foreign.add(listener);
+      return () => void foreign.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DatabaseAddress } from '@callboard/runtime/database-url';
+import { messageOf } from '@callboard/runtime/errors';
+import pg from 'pg';
+import { DatabaseUnreachable, isAnswerOfPostgres } from '../storage-failure.ts';
+
+type Host = DatabaseAddress['hosts'][number];
+
+/** A connection must be there within this time, and an answer within the other: nothing waits for a dead network for ever. */
+const CONNECT_MS = 3_000;
+const ANSWER_MS = 45_000;
+/** The server's own limits, from the shortest on: whoever holds the lock and falls silent loses it before others give up. */
+const SERVER_LIMITS = {
+  idle_in_transaction_session_timeout: 10_000,
+  lock_timeout: 15_000,
+  statement_timeout: 30_000,
+};
+/** The server drops a connection whose machine is gone; no just-in-time compiler for short queries; whole numbers stay exact. */
+const OPTIONS = [
+  ...['tcp_keepalives_idle=5', 'tcp_keepalives_interval=5', 'tcp_keepalives_count=3', 'tcp_user_timeout=15000'],
+  ...['jit=off', 'standard_conforming_strings=on', 'TimeZone=UTC', 'extra_float_digits=1'],
+]
+  .map((setting) => `-c ${setting}`)
+  .join(' ');
+
+const INT8 = 20;
+const NUMERIC = 1700;
+const types = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format),
+};
+
+export interface LinkQuery {
+  text: string;
+  values?: readonly unknown[];
+  /** Prepares the query on this connection under the name. */
+  name?: string;
+}
+
+export interface LinkResult {
+  rows: unknown[];
+  rowCount: number | null;
+  command: string;
+}
+
+/** A connection to the database. */
+export interface PgLink {
+  readonly isBroken: () => boolean;
+  /** @throws DatabaseUnreachable if no answer comes; PostgreSQL's own error otherwise */
+  query(query: LinkQuery): Promise<LinkResult>;
+  /** Runs several statements without values in one round trip; one result for each. */
+  queryAll(text: string): Promise<LinkResult[]>;
+  onBroken(listener: () => void): void;
+  onNotification(listener: (payload: string) => void): void;
+  end(): Promise<void>;
+}
+
+/** Opens a connection to the first host that takes writes. @throws DatabaseUnreachable, or PostgreSQL's own error */
+export type Connect = () => Promise<PgLink>;
+
+/** Connects to the hosts in turn, beginning with the one that answered last. */
+export function createConnect(address: DatabaseAddress): Connect {
+  let best = 0;
+  return async () => {
+    const { hosts } = address;
+    let failure: unknown;
+    for (let at = 0; at < hosts.length; at++) {
+      const index = (best + at) % hosts.length;
+      const host = hosts[index];
+      if (host === undefined) continue;
+      try {
+        const link = await connectTo(address, host);
+        best = index;
+        return link;
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    throw failure;
+  };
+}
+
+async function connectTo(address: DatabaseAddress, { host, port }: Host): Promise<PgLink> {
+  const client = new pg.Client({
+    ...{ host, port, database: address.database },
+    ...(address.user !== null && { user: address.user }),
+    ...(address.password !== null && { password: address.password }),
+    ssl: sslOf(address.parameters),
+    ...{ types, options: OPTIONS, application_name: 'callboard', client_encoding: 'UTF8' },
+    ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS, keepAlive: true },
+    ...SERVER_LIMITS,
+  });
+  const link = linkOf(client);
+  try {
+    await client.connect();
+    const { rows } = await link.query({ text: 'show transaction_read_only' });
+    if (JSON.stringify(rows).includes('"on"'))
+      throw new DatabaseUnreachable('it takes no writes (a standby, or set so)');
+    return link;
+  } catch (error) {
+    await link.end();
+    throw asUnreachable(error);
+  }
+}
+
+/** As `psql` understands it; without any, the connection is not encrypted. */
+function sslOf(parameters: DatabaseAddress['parameters']): pg.ClientConfig['ssl'] {
+  const mode = parameters.get('sslmode') ?? 'disable';
+  if (mode === 'disable' || mode === 'allow' || mode === 'prefer') return false;
+  const file = parameters.get('sslrootcert');
+  const ca = file === undefined ? {} : { ca: readFileSync(file, 'utf8') };
+  if (mode === 'require' && file === undefined) return { rejectUnauthorized: false };
+  return mode === 'verify-full' ? ca : { ...ca, checkServerIdentity: () => undefined };
+}
+
+function linkOf(client: pg.Client): PgLink {
+  let isBroken = false;
+  const listeners = new Set<() => void>();
+  const fall = () => {
+    if (isBroken) return;
+    isBroken = true;
+    for (const listener of listeners) listener();
+  };
+  client.on('error', fall);
+  client.on('end', fall);
+
+  async function ask<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (isFatal(error) || !isAnswerOfPostgres(error)) {
+        fall();
+        void end();
+      }
+      throw asUnreachable(error);
+    }
+  }
+
+  async function end(): Promise<void> {
+    fall();
+    // A server that is gone does not say goodbye either.
+    await Promise.race([client.end().catch(() => undefined), wait(1_000, undefined, { ref: false })]);
+  }
+
+  return {
+    isBroken: () => isBroken,
+    query: (query) => ask(() => client.query({ ...query, values: (query.values ?? []).map(bindable) })),
+    queryAll: (text) => ask(async () => [await client.query(text)].flat()),
+    onBroken: (listener) => void listeners.add(listener),
+    onNotification: (listener) => void client.on('notification', ({ payload }) => listener(payload ?? '')),
+    end,
+  };
+}
+
+/** PostgreSQL stores no NUL in a text. Documents are JSON, which escapes it. */
+const bindable = (value: unknown): unknown => (typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value);
+
+/** The connection ends after it. */
+const isFatal = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && (error.severity === 'FATAL' || error.severity === 'PANIC');
+
+/** Whatever is not an answer of the server means that there is none. */
+function asUnreachable(error: unknown): unknown {
+  if (error instanceof DatabaseUnreachable || isAnswerOfPostgres(error)) return error;
+  return new DatabaseUnreachable(messageOf(error), { cause: error });
+}

@@ -1,0 +1,165 @@
+import type { LaunchId } from '@callboard/contract';
+import { type DatabaseAddress, nameOfDatabase } from '@callboard/runtime/database-url';
+import { createBreath } from '../../lib/breath.ts';
+import type { Edges } from '../../lib/edges.ts';
+import { OperationalError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { createKnownSessions, type KnownSessions } from '../sql/known-sessions.ts';
+import { readBoard, readBoardOf } from '../sql/read-board.ts';
+import { createSubscribers, type Subscribers } from '../sql/subscribers.ts';
+import { createTogether } from '../sql/together.ts';
+import { storageFailed, troubleOf } from '../storage-failure.ts';
+import type { Store, Tables, Tx } from '../store.ts';
+import { beginEpoch } from './begin-epoch.ts';
+import type { Fence } from './commit-statements.ts';
+import { keepLink, type LinkKeeper } from './keep-link.ts';
+import { listenForNews } from './listen-for-news.ts';
+import { migrate } from './migrate.ts';
+import { createPassOn, type PassOn } from './pass-on.ts';
+import { type Connect, createConnect } from './pg-link.ts';
+import { createReadPool, type ReadPool } from './read-pool.ts';
+import { createSeenLaunches } from './seen-launches.ts';
+import { createServerSync } from './server-sync.ts';
+import { SharedReads } from './shared-reads.ts';
+import { createWriter, type Run } from './write-transaction.ts';
+
+export interface PostgresStoreOptions {
+  address: DatabaseAddress;
+  edges: Edges;
+  log: Logger;
+  diskPauseReason?: Tx['diskPauseReason'];
+}
+
+/** A store that several machines share. */
+export interface SharedStore extends Store {
+  /** Refuses all further writes with `lease_lost` as soon as the machine has another epoch in the database. */
+  fenceWith(fence: Fence): void;
+}
+
+/**
+ * Opens the store in a PostgreSQL database and brings it up to date.
+ * @throws OperationalError `database_newer` if a newer Callboard wrote it, `storage_failed` if it cannot be reached or written
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<SharedStore> {
+  const connect = createConnect(options.address);
+  try {
+    const link = await connect();
+    await migrate(link).finally(() => link.end());
+    return await createStore(connect, options);
+  } catch (error) {
+    const trouble = troubleOf(error);
+    if (trouble === null) throw error;
+    const message = `The store ${nameOfDatabase(options.address)} cannot be opened: ${trouble.words}`;
+    throw new OperationalError('storage_failed', message, { cause: error });
+  }
+}
+
+const NOTHING_KNOWN: KnownSessions = { find: () => undefined, keep: () => undefined, forget: () => undefined };
+
+async function createStore(
+  connect: Connect,
+  { edges, log, diskPauseReason = () => null }: PostgresStoreOptions,
+): Promise<SharedStore> {
+  const subscribers = createSubscribers(log);
+  const pool = createReadPool(connect);
+  const sync = createServerSync(pool, edges, subscribers.tellWrite);
+  const seen = createSeenLaunches();
+  const writerId = edges.newId();
+  let keeper: LinkKeeper | undefined;
+  let passOn: PassOn | undefined;
+  const writer = createWriter({
+    ...{ edges, diskPauseReason, subscribers, writerId, onUnsynced: sync.countUnsynced },
+    keeper: () => required(keeper),
+    passOn: () => required(passOn),
+  });
+  keeper = await keepLink({
+    ...{ connect, log },
+    prepare: async (link) => {
+      await beginEpoch(link);
+      await writer.greet(link);
+    },
+  });
+  const from = await pool.db.selectFrom('cluster_state').select(['commit', 'seq']).executeTakeFirstOrThrow();
+  passOn = createPassOn({ db: pool.db, subscribers, seen, log, from });
+  const news = listenForNews({ connect, look: passOn.look, log });
+  const queue = createWriteQueue(subscribers);
+  const transact: Store['transact'] = async (work, options) => {
+    const { result } = await queue.add(() => writer.run(work, options));
+    return result;
+  };
+  const together = createTogether((work) => transact(work, { sync: 'later' }));
+  return {
+    transact: (work, options) => (options?.together ? together(work) : transact(work, options)),
+    sync: sync.sync,
+    probe: () => queue.probe(() => required(keeper).link()),
+    read: new SharedReads(pool, NOTHING_KNOWN, seen),
+    board: () => readInOne(pool, readBoard),
+    boardOf: (stageId) => readInOne(pool, (all) => readBoardOf(all, stageId)),
+    onGiven: (launchId: LaunchId, take) => {
+      const stop = subscribers.onGiven(launchId, take);
+      return () => {
+        stop();
+        seen.forget(launchId);
+      };
+    },
+    onEvent: subscribers.onEvent,
+    onForeignCommit: passOn.onForeignCommit,
+    onUnsynced: subscribers.onUnsynced,
+    onWrite: subscribers.onWrite,
+    fenceWith: writer.setFence,
+    async close() {
+      await queue.idle();
+      writer.giveUp();
+      await news.stop();
+      await required(keeper).close();
+      await pool.close();
+    },
+  };
+}
+
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('the store is not open yet');
+  return value;
+}
+
+/** Runs writes one after another. Reports after each whether the store could write. */
+function createWriteQueue({ tellWrite }: Subscribers) {
+  const breath = createBreath();
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function attempt<T>(write: () => Promise<Run<T>>): Promise<Run<T>> {
+    await breath();
+    try {
+      const run = await write();
+      tellWrite(run.trouble);
+      return run;
+    } catch (error) {
+      const trouble = troubleOf(error);
+      if (trouble === null) throw error;
+      tellWrite(trouble);
+      throw storageFailed(trouble, error);
+    }
+  }
+
+  function add<T>(write: () => Promise<Run<T>>): Promise<Run<T>> {
+    const result = last.then(() => attempt(write));
+    last = result.catch(() => undefined);
+    return result;
+  }
+
+  return {
+    add,
+    /** Writes the row that each writer locks, as it is, through to the disk. */
+    async probe(link: LinkKeeper['link']): Promise<void> {
+      await add(async () => {
+        await (await link()).queryAll('update cluster_state set "commit" = "commit"');
+        return { result: Promise.resolve(undefined), trouble: null };
+      });
+    },
+    idle: () => last,
+  };
+}
+
+/** Reads one state of the database. What it reads may be outdated at once, so nothing is cached. */
+const readInOne = <T>({ db }: ReadPool, read: (all: Tables) => Promise<T>): Promise<T> =>
+  db.transaction().execute((trx) => read(new SharedReads({ db: trx }, createKnownSessions().begin())));

@@ -1,0 +1,172 @@
+import type { Kysely } from 'kysely';
+import { z } from 'zod';
+import type { Edges } from '../../lib/edges.ts';
+import { OperationalError } from '../../lib/errors.ts';
+import { createDraft } from '../sql/draft.ts';
+import { createKnownSessions } from '../sql/known-sessions.ts';
+import type { Schema } from '../sql/schema.ts';
+import type { Subscribers } from '../sql/subscribers.ts';
+import { DatabaseUnreachable, type StorageTrouble, troubleOf } from '../storage-failure.ts';
+import type { CommitOptions, Tx } from '../store.ts';
+import { beginning, closing, type Done, type Fence, type Moment } from './commit-statements.ts';
+import { createCutCommits } from './cut-commits.ts';
+import type { LinkKeeper } from './keep-link.ts';
+import { newerThanKnown } from './migrate.ts';
+import type { PassOn } from './pass-on.ts';
+import { kyselyOn, type Transactions } from './pg-dialect.ts';
+import type { PgLink } from './pg-link.ts';
+
+/** A transaction that was run. `result` stays open while it is not known what became of the commit. */
+export interface Run<T> {
+  result: Promise<T>;
+  trouble: StorageTrouble | null;
+}
+
+interface WriterParts {
+  keeper: () => LinkKeeper;
+  passOn: () => PassOn;
+  edges: Edges;
+  diskPauseReason: Tx['diskPauseReason'];
+  subscribers: Subscribers;
+  /** Names this process in the database. */
+  writerId: string;
+  onUnsynced: () => void;
+}
+
+const State = z.object({ commit: z.int(), seq: z.int(), version: z.int() });
+const Epoch = z.object({ epoch: z.int() });
+
+/** What is known of the transaction that runs. */
+interface Step extends Done {
+  hasWritten: boolean;
+  isCommitting: boolean;
+}
+
+interface WriterState {
+  fence: Fence | null;
+  /** Null while none runs. */
+  step: Step | null;
+}
+
+/** Runs write transactions, one at a time over all machines: each begins by locking the one row of `cluster_state`. */
+export function createWriter(parts: WriterParts) {
+  const { writerId } = parts;
+  const known = createKnownSessions();
+  /** The number of the commit whose state is cached. */
+  let cachedAt = -1;
+  const state: WriterState = { fence: null, step: null };
+  const cut = createCutCommits(writerId, (done) => parts.passOn().alone(() => tellOf(done, parts)));
+  const databaseOn = databasesOf(state, parts);
+
+  async function run<T>(work: (tx: Tx) => Promise<T>, { sync = 'now' }: CommitOptions = {}): Promise<Run<T>> {
+    const link = await parts.keeper().link();
+    const now: Step = {
+      ...{ draft: createDraft(parts, sync), begun: { commit: 0, seq: 0 }, hasWritten: false, isCommitting: false },
+      ...{ commit: 0, events: [] },
+    };
+    state.step = now;
+    let result: { value: T } | undefined;
+    const sessions = known.begin();
+    try {
+      await databaseOn(link)
+        .transaction()
+        .execute(async (trx) => {
+          if (now.begun.commit !== cachedAt) known.clear();
+          cachedAt = now.begun.commit;
+          const tx = now.draft.txOn(trx, sessions);
+          result = { value: await work(tx) };
+          now.events = now.draft.events().map((event, at) => ({ ...event, seq: now.begun.seq + 1 + at, at: tx.now }));
+          now.commit = now.begun.commit + (now.hasWritten || now.events.length > 0 ? 1 : 0);
+        });
+    } catch (error) {
+      if (!now.isCommitting || !link.isBroken() || result === undefined || now.commit === now.begun.commit) throw error;
+      cachedAt = -1;
+      return { result: cut.later(now, result.value, error), trouble: troubleOf(error) };
+    } finally {
+      state.step = null;
+    }
+    if (result === undefined) throw new Error('the work has not run');
+    sessions.commit();
+    cachedAt = now.commit;
+    return { result: Promise.resolve(result.value), trouble: null };
+  }
+
+  return {
+    run,
+    setFence(wanted: Fence): void {
+      state.fence = wanted;
+    },
+    greet: cut.greet,
+    giveUp: cut.giveUp,
+  };
+}
+
+/** Returns the function that makes Kysely run the writer's transactions on a connection. */
+function databasesOf(state: WriterState, parts: WriterParts): (link: PgLink) => Kysely<Schema> {
+  const databases = new WeakMap<PgLink, Kysely<Schema>>();
+  const current = (): Step => {
+    if (state.step === null) throw new Error('no transaction runs');
+    return state.step;
+  };
+  const transactions: Transactions = {
+    async begin(link) {
+      try {
+        current().begun = await begin(link, state.fence);
+      } catch (error) {
+        await transactions.rollback(link);
+        throw error;
+      }
+    },
+    commit: (link) =>
+      parts.passOn().alone(async () => {
+        const step = current();
+        step.isCommitting = true;
+        const hasNews = step.commit > step.begun.commit;
+        const results = await link.queryAll(hasNews ? closing(step, parts.writerId) : 'commit');
+        if (results.at(-1)?.command !== 'COMMIT') throw new Error('a statement of the transaction had failed');
+        await tellOf(step, parts);
+      }),
+    rollback: async (link) => void (await link.queryAll('rollback').catch(() => undefined)),
+  };
+  return (link) => {
+    const links = { acquire: async () => link, release: () => undefined, replace: null };
+    const made =
+      databases.get(link) ??
+      kyselyOn(links, transactions, () => {
+        current().hasWritten = true;
+      });
+    databases.set(link, made);
+    return made;
+  };
+}
+
+async function begin(link: PgLink, fence: Fence | null): Promise<Moment> {
+  const [, found, machine] = await link.queryAll(beginning(fence));
+  const { commit, seq, version } = State.parse(found?.rows[0]);
+  const words = newerThanKnown(version);
+  if (words !== null) throw new DatabaseUnreachable('a newer Callboard has changed it', { words });
+  if (fence !== null && Epoch.safeParse(machine?.rows[0]).data?.epoch !== fence.epoch) throw leaseLost();
+  return { commit, seq };
+}
+
+/** Tells of what was committed: rows to their launches, then events, then hints. Call within `alone`. */
+async function tellOf(
+  { commit, begun, draft, events }: Done,
+  { passOn: givenPassOn, subscribers, onUnsynced }: Pick<WriterParts, 'passOn' | 'subscribers' | 'onUnsynced'>,
+): Promise<void> {
+  const passOn = givenPassOn();
+  if (!draft.isSynced()) {
+    onUnsynced();
+    subscribers.tellUnsynced();
+  }
+  // If the commits of others cannot be read now, the next look passes on theirs and this one.
+  if (!passOn.isUpTo(begun)) await passOn.passOnUntil(begun).catch(() => undefined);
+  if (commit > begun.commit && passOn.isUpTo(begun)) passOn.own(commit, draft.given, events);
+  subscribers.run(draft.hints);
+}
+
+const leaseLost = () =>
+  new OperationalError(
+    'lease_lost',
+    'Another machine has taken over what this one did, so this could not be stored. Restart Callboard on this machine.',
+  );
