@@ -4,10 +4,11 @@ import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 import { apiOf } from './support/scene.ts';
 
-const TABS = 10;
+/** More than the six connections that a browser opens to one origin; `npm run test:all` opens ten tabs. */
+const TABS = process.env.CALLBOARD_TEST_ALL === '1' ? 10 : 7;
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 
-/** A logged-in browser with ten tabs. The sessions are emulated, because this test is about the number of tabs. */
+/** A logged-in browser with that many tabs. The sessions are emulated, because this test is about the number of tabs. */
 async function openTabs() {
   const { start } = await install({}, undefined, true);
   const { loginLink, origin, stop } = await start();
@@ -40,7 +41,7 @@ function openStreams(context: BrowserContext): Set<Request> {
 const inAll = (tabs: readonly Page[], look: (tab: Page) => Promise<unknown>) => Promise.all(tabs.map(look));
 const dialog = (tab: Page, title: string) => tab.getByRole('dialog', { name: `${title}: Run this command?` });
 
-it('serves ten tabs of one browser over one event stream, on ten stages and on the board, even after its tab is closed', async () => {
+it('serves more tabs of one browser than it has connections over one event stream, on stages and on the board, even after its tab is closed', async () => {
   const { tabs, streams, errors, origin, api } = await openTabs();
   const place: { tab: Page; n: number; stageId: string }[] = [];
   for (const [n, tab] of tabs.entries()) {

@@ -5,6 +5,7 @@ import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
 import { DOT } from '../support/open-stage.ts';
 import { apiOf, makeScene, type Scene } from '../support/scene.ts';
+import { leaveSandbox } from '../support/shared-place.ts';
 
 type State = (page: Page, scene: Scene) => Promise<void>;
 
@@ -233,6 +234,7 @@ it('violates no WCAG 2.2 AA rule that axe checks: every page in the light scheme
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   const found = await findings(page, 'the empty board');
+  await leaveSandbox(origin, 'shop');
   const scene = await makeScene(origin, model);
   const look = async (name: string) => {
     const isDark = DARK.includes(name) || process.env.CALLBOARD_TEST_ALL === '1';
