@@ -18,7 +18,6 @@ export async function explainStartFailure(error: unknown, options: StartOptions)
     case 'data_dir_in_use':
     case 'data_dir_unwritable':
     case 'store_elsewhere':
-    case 'shared_store_unsupported':
     case 'storage_failed':
     case 'database_newer':
     case 'database_damaged':

@@ -4,10 +4,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '@callboard/runtime/errors';
 import { findLockHolder } from '@callboard/runtime/process-lock';
 import { dataDirLayout } from './data-dir.ts';
+import { nodeEdges } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
 import { pathExists } from './lib/path-exists.ts';
+import { identityOf } from './machines/identity.ts';
+import { copyToFile } from './store/copy/copy-to-file.ts';
 import { newEpoch } from './store/sqlite/epoch.ts';
-import { readStoreLocation } from './store/store-location.ts';
+import { troubleOf } from './store/storage-failure.ts';
+import { readStoreLocation, requireStoreHere } from './store/store-location.ts';
 
 /** The contents of a backup, which prove that it can be read. */
 export interface BackupProof {
@@ -18,15 +22,22 @@ export interface BackupProof {
 
 /**
  * Copies the store into `target`, even while Callboard runs: a consistent snapshot, which is checked afterwards. Only the
- * owner can read the file. Worktrees belong to git and are not in it.
- * @throws OperationalError `no_data`, `backup_exists`, `backup_failed`
+ * owner can read the file. Worktrees belong to git and are not in it. A shared store is copied as the store of this machine alone.
+ * @param databaseUrl of the shared store; null without one
+ * @throws OperationalError `no_data`, `backup_exists`, `backup_failed`, `store_elsewhere`, `storage_failed`
  */
-export async function backupStore(dataDir: string, target: string): Promise<BackupProof> {
+export async function backupStore(
+  dataDir: string,
+  target: string,
+  databaseUrl: string | null = null,
+): Promise<BackupProof> {
   const { database } = dataDirLayout(dataDir);
-  if (!(await pathExists(database)))
+  if (!(await pathExists(databaseUrl === null ? database : dataDir)))
     throw new OperationalError('no_data', `${dataDir} has no Callboard data to back up.`);
+  await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: databaseUrl !== null });
   if (await pathExists(target))
     throw new OperationalError('backup_exists', `${target} already exists. Choose another name.`);
+  if (databaseUrl !== null) return backupShared(dataDir, target, databaseUrl);
   await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   try {
     const source = new DatabaseSync(database, { readOnly: true, timeout: 10_000 });
@@ -40,6 +51,24 @@ export async function backupStore(dataDir: string, target: string): Promise<Back
   } catch (error) {
     await rm(target, { force: true });
     throw new OperationalError('backup_failed', `The backup failed: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function backupShared(dataDir: string, target: string, databaseUrl: string): Promise<BackupProof> {
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  try {
+    // Loaded here because no store in a file needs it.
+    const { openForCopy } = await import('./store/postgres/open-for-copy.ts');
+    const postgres = await openForCopy(databaseUrl, (await identityOf(dataDir, nodeEdges)).id);
+    try {
+      await postgres.inSnapshot((source) => copyToFile(source, target, () => undefined));
+    } finally {
+      await postgres.close();
+    }
+    return proveBackup(target);
+  } catch (error) {
+    const words = troubleOf(error)?.words ?? `${messageOf(error)}.`;
+    throw new OperationalError('backup_failed', `The backup failed: ${words}`, { cause: error });
   }
 }
 

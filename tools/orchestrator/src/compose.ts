@@ -42,8 +42,8 @@ export interface ComposeOptions {
   onCodeUsed?: (codeSha256: string) => void;
   /** Called with what the terminal should say about Claude Code: that it is missing or not logged in, and that this is over. */
   onClaudeNews?: (line: string) => void;
-  /** Called when this machine was declared lost: it starts again, under a new epoch. */
-  onLost?: () => void;
+  /** Called, with the reason, when this process has to start again: its machine was declared lost, or its shared store lost commits in a crash. */
+  onLost?: (reason: string) => void;
   limits?: Partial<TimeLimits>;
 }
 
@@ -75,8 +75,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
   const context = { config, log, edges, limits: { ...TIME_LIMITS, ...options.limits }, life };
   try {
     requireOwnUser(config);
-    const { storage, metrics, loopDelay } = await openMeasured(context);
-    const stores = await joinMachines(context, storage, () => options.onLost?.());
+    const { storage, metrics, loopDelay } = await openMeasured(context, options);
+    const stores = await joinMachines(context, storage, () => options.onLost?.('this machine was declared lost'));
     const { all: store, own, membership } = stores;
     const repositories = await openRepositories(context, { all: store, own }, options.env);
     const kept = await keepFiles(context, { store, ...repositories });
@@ -147,12 +147,12 @@ function requireOwnUser({ agentUser }: OrchestratorConfig): void {
 }
 
 /** Opens the storage, whose transactions the metrics time from here on. Throws as `openStorage`. */
-async function openMeasured(context: StartContext) {
+async function openMeasured(context: StartContext, { onLost }: ComposeOptions) {
   const { edges, life } = context;
   const { read: loopDelay, stop } = watchLoopDelay();
   life.onStop('loop delay', stop);
   const metrics = createMetrics({ edges, loopDelay, version: VERSION });
-  const opened = await openStorage(context);
+  const opened = await openStorage(context, () => onLost?.('the shared store has lost commits in a crash'));
   const storage = { ...opened, store: metrics.timed(opened.store) };
   life.onStop('metrics', metrics.watch(storage.store));
   return { storage, metrics, loopDelay };

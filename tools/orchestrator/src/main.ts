@@ -13,7 +13,6 @@ const FATAL = new Set([
   'data_dir_in_use',
   'data_dir_unwritable',
   'store_elsewhere',
-  'shared_store_unsupported',
   'storage_failed',
   'database_newer',
   'database_damaged',
@@ -38,9 +37,9 @@ const tell = runSupervised<OrchestratorConfig, Orchestrator>({
   log,
 });
 
-/** The supervisor starts it again, and then it settles what became of its stages. */
-function onLost(): void {
-  log.error('this machine was declared lost; starting again');
+/** The supervisor starts it again: then it settles what became of its stages, and reads on in the spools from where the store is. */
+function onLost(reason: string): void {
+  log.error({ reason }, 'starting again');
   process.exit(1);
 }
 

@@ -159,10 +159,11 @@ describe('the orchestrator', () => {
     sessions: ['agent', 'claude', 'domain', 'lib', 'store', 'type trust', 'type worktree-commands', 'type worktrees'],
     // It is handed its parts, so it needs to know what they look like and not how they are made.
     gateway: ['domain', 'lib', 'store', ...typesOf(services.filter((name) => name !== 'scheduler'))],
-    doctor: ['claude', 'isolation', 'lib', 'store'],
+    doctor: ['claude', 'data-dir.ts', 'isolation', 'lib', 'store'],
     'data-dir.ts': [],
     'version.ts': [],
-    'backup.ts': ['data-dir.ts', 'lib', 'store'],
+    'backup.ts': ['data-dir.ts', 'lib', 'machines', 'store'],
+    'migrate-store.ts': ['data-dir.ts', 'lib', 'machines', 'store'],
     'end-all-sessions.ts': ['claude', 'data-dir.ts', 'end-without-store.ts', 'lib', 'store', 'worktree-commands'],
     'end-without-store.ts': ['claude', 'data-dir.ts', 'worktree-commands'],
     compose: [
@@ -194,7 +195,8 @@ describe('the orchestrator', () => {
     const HOMES: Record<string, RegExp> = {
       kysely: /^orchestrator\/src\/store\/(sql|sqlite|postgres)\//,
       pg: /^orchestrator\/src\/store\/postgres\//,
-      'node:sqlite': /^orchestrator\/src\/(store\/sqlite\/(node-sqlite|search\/search-files)|backup)\.ts$/,
+      'node:sqlite':
+        /^orchestrator\/src\/(store\/(sqlite\/(node-sqlite|search\/search-files)|copy\/sqlite-copy)|backup)\.ts$/,
       'prom-client': /^orchestrator\/src\/metrics\//,
       'web-push': /^orchestrator\/src\/push\//,
       ws: /^orchestrator\/src\/gateway\//,
@@ -217,14 +219,18 @@ describe('the orchestrator', () => {
   it('knows the store by its port alone, but for those that open the database', () => {
     const outside = importsOf(below('orchestrator/src')).filter(
       ({ from, to }) =>
-        /\/src\/store\/(sql|sqlite|postgres)\//.test(to) && !/\/src\/store\/(sql|sqlite|postgres)\//.test(from),
+        /\/src\/store\/(sql|sqlite|postgres)\//.test(to) && !/\/src\/store\/(sql|sqlite|postgres|copy)\//.test(from),
     );
     const file = (path: string) => path.slice('orchestrator/src/'.length);
     expect(outside.map(({ from, to }) => `${file(from)} imports ${file(to)}`).toSorted()).toEqual([
+      'backup.ts imports store/postgres/open-for-copy.ts',
       'backup.ts imports store/sqlite/epoch.ts',
+      'compose/open-storage.ts imports store/postgres/postgres-store.ts',
       'compose/open-storage.ts imports store/sqlite/search/sqlite-search-index.ts',
       'compose/open-storage.ts imports store/sqlite/sqlite-store.ts',
+      'doctor/inspect-store.ts imports store/postgres/pg-link.ts',
       'end-all-sessions.ts imports store/sqlite/sqlite-store.ts',
+      'migrate-store.ts imports store/postgres/open-for-copy.ts',
     ]);
   });
 

@@ -5,7 +5,7 @@ import { isLoopback } from './reach.ts';
 import { complain } from './values.ts';
 
 /** The options that say where the URL of the database is. Everybody can read a command line, so none of them holds it. */
-const databaseUrlFlags: readonly Flag[] = [
+export const databaseUrlFlags: readonly Flag[] = [
   {
     kind: 'variable',
     name: 'database-url',
@@ -76,7 +76,7 @@ const machineUrl = z
   );
 
 /** The schemas of the options that say where the URL is. */
-const databaseUrlSchemas = {
+export const databaseUrlSchemas = {
   'database-url': databaseUrl.nullable().default(null),
   'database-url-stdin': z.boolean().default(false),
 };

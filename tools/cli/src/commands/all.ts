@@ -9,11 +9,12 @@ import { createHelp } from './help.ts';
 import { link } from './link.ts';
 import { login } from './login.ts';
 import { logout } from './logout.ts';
+import { migrateStore } from './migrate-store.ts';
 import { restore } from './restore.ts';
 import { start } from './start.ts';
 
 const commandsWithOptions: readonly Command[] = [
-  ...[start, link, down, doctor, backup, restore, demo],
+  ...[start, link, down, doctor, backup, restore, migrateStore, demo],
   ...[login, ...deskCommands, logout],
 ];
 const completion = createCompletion(commandsWithOptions);

@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { describeContents, explainBackupError } from '../backup-messages.ts';
 import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
 import { parseGiven } from '../command-line/flags.ts';
+import { databaseUrlFlags, databaseUrlSchemas } from '../command-line/shared-store.ts';
 import { path } from '../command-line/values.ts';
+import { findSharedStore } from '../shared-store.ts';
 import type { Command } from './command.ts';
 
 /** `callboard backup`: copies the store of a data directory, even while Callboard runs on it. */
@@ -19,14 +21,20 @@ export const backup: Command = {
       help: 'The file to create (backup/callboard-<time>.sqlite in the data directory).',
     },
     dataDirFlag,
+    ...databaseUrlFlags,
   ],
   run: async ({ given, edges }) => {
-    const schema = z.object({ 'data-dir': dataDir(edges), file: path(edges).optional() });
-    const { 'data-dir': folder, file } = parseGiven(schema, given);
+    const schema = z.object({ 'data-dir': dataDir(edges), file: path(edges).optional(), ...databaseUrlSchemas });
+    const { 'data-dir': folder, file, ...where } = parseGiven(schema, given);
+    const shared = await findSharedStore(
+      { url: where['database-url'], isPiped: where['database-url-stdin'] },
+      folder,
+      edges,
+    );
     const target = file ?? join(folder, 'backup', `callboard-${edges.now().toISOString().replaceAll(':', '-')}.sqlite`);
     const { backupStore } = await import('@callboard/orchestrator/backup'); // loaded here because no other command needs it
     try {
-      const proof = await backupStore(folder, target);
+      const proof = await backupStore(folder, target, shared?.url ?? null);
       edges.out(`Backed up to ${target}: ${describeContents(proof)}.`);
     } catch (error) {
       throw explainBackupError(error, folder, edges.home);

@@ -15,6 +15,7 @@ import { checkReach } from './reach-check.ts';
 import { checkRepository } from './repo-check.ts';
 import { type Finding, type MachineCheck, ok, problem, runCheck } from './report.ts';
 import { checkAgentUser, checkGit, checkMemory, checkNode, checkSandbox } from './simple-checks.ts';
+import { checkStore } from './store-check.ts';
 
 /** The `claude` that can be tried out. */
 export type UsableClaude = InstalledClaude & { version: string };
@@ -47,6 +48,7 @@ export async function checkMachine(
   await checkPorts(options, check);
   await check('reach', 'Other machines', () => checkReach(options, edges.now()));
   for (const result of await checkDataDir(options.dataDir)) tell(result);
+  await check('store', 'Store', () => checkStore(options.sharedStore, options.dataDir, edges));
   await check('memory', 'Memory', () => checkMemory(edges.availableMemory()));
   await check('agent-user', 'Claude’s account', () => checkAgentUser(options.agentUser));
   for (const repo of options.repos) await check('repo', 'Repository', () => checkRepository(repo, env));

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { dataDir } from '../command-line/data-dir.ts';
 import { type Flag, type Given, parseGiven } from '../command-line/flags.ts';
 import { reachFits, reachFlags, reachOf, reachSchemas } from '../command-line/reach.ts';
+import { databaseUrlFlags, databaseUrlSchemas, type SharedStoreOptions } from '../command-line/shared-store.ts';
 import { type PathBase, path, port, userName } from '../command-line/values.ts';
 import { startFlags } from '../start-options.ts';
 
@@ -15,6 +16,7 @@ const SHARED = new Set([
 /** The options of `callboard doctor`. */
 export const doctorFlags: readonly Flag[] = [
   ...startFlags.filter(({ name }) => SHARED.has(name)),
+  ...databaseUrlFlags,
   { kind: 'switch', name: 'handshake', help: 'Try out claude on a scripted model, which takes seconds (yes).' },
   { kind: 'switch', name: 'json', help: 'Print JSON (no).' },
 ];
@@ -30,6 +32,7 @@ export interface DoctorOptions {
   /** Null to search for one; `from` is the flag or the variable that names it. */
   readonly claude: { readonly path: string; readonly from: string } | null;
   readonly agentUser: string | null;
+  readonly sharedStore: Pick<SharedStoreOptions, 'url' | 'isPiped'>;
   readonly handshake: boolean;
   readonly json: boolean;
 }
@@ -45,6 +48,7 @@ const schema = (base: PathBase) =>
       repo: z.array(path(base)).default([]),
       claude: path(base).nullable().default(null),
       'agent-user': userName.nullable().default(null),
+      ...databaseUrlSchemas,
       handshake: z.boolean().default(true),
       json: z.boolean().default(false),
     })
@@ -62,6 +66,7 @@ export function parseDoctorOptions(given: Given, base: PathBase): DoctorOptions 
     repos: options.repo,
     claude: options.claude === null ? null : { path: options.claude, from: given.get('claude')?.from ?? '--claude' },
     agentUser: options['agent-user'],
+    sharedStore: { url: options['database-url'], isPiped: options['database-url-stdin'] },
     handshake: options.handshake,
     json: options.json,
   };

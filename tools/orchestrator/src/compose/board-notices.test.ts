@@ -1,13 +1,14 @@
-import type { BoardNotices } from '@callboard/contract';
+import type { BoardNotices, Budget } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { silent } from '../../test/support/test-store.ts';
-import type { StorageTrouble } from '../store/storage-failure.ts';
+import { DatabaseUnreachable, type StorageTrouble } from '../store/storage-failure.ts';
 import { createNoticeTeller } from './board-notices.ts';
 
+const BUDGET: Budget = { scope: {}, usd: 5, tokens: null, spent: { usd: 1, tokens: 2 } };
 const FULL: StorageTrouble = { isDiskFull: true, isDoubtful: false, words: 'the disk is full.' };
 
 function createScene() {
-  const state = { trouble: null as StorageTrouble | null, delays: [] as Promise<void>[] };
+  const state = { trouble: null as StorageTrouble | null, delays: [] as Promise<void>[], canRead: true };
   const told: BoardNotices[] = [];
   const tell = createNoticeTeller(
     {
@@ -23,7 +24,12 @@ function createScene() {
       writes: { trouble: () => state.trouble },
       reAttaching: { trouble: () => null },
       startHolds: { current: () => [] },
-      budgets: { list: async () => [] },
+      budgets: {
+        list: async () => {
+          if (!state.canRead) throw new DatabaseUnreachable('it is gone');
+          return [BUDGET];
+        },
+      },
     },
     (notices) => told.push(notices),
     silent,
@@ -53,4 +59,15 @@ it('tells the newest state last, even if its warnings are read first', async () 
   tell();
   slow.resolve();
   await expect.poll(warnings).toEqual([1, 0]);
+});
+
+it('tells that a shared store is out of reach, which cannot be read then either', async () => {
+  const { state, told, tell } = createScene();
+  tell();
+  await expect.poll(() => told.length).toBe(1);
+  state.canRead = false;
+  state.trouble = FULL;
+  tell();
+  await expect.poll(() => told.length).toBe(2);
+  expect(told[1]).toMatchObject({ warnings: [expect.stringContaining('Nothing can be stored')], budgets: [BUDGET] });
 });

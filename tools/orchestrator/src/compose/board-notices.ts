@@ -8,6 +8,7 @@ import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { StartHolds } from '../scheduler/start-gates.ts';
 import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
+import { isStorageFailure } from '../store/storage-failure.ts';
 
 /** Where the notices come from. */
 export interface NoticeSources {
@@ -23,7 +24,7 @@ export interface NoticeSources {
 
 /** Returns the notices of the board: its warnings, why nothing is started, what holds automatic starts, the budgets, whether the sandbox works, and whether Claude Code can work. */
 export const boardNotices = (machine: NoticeSources): Promise<BoardNotices> =>
-  noticesWith(machine, machine.writes.trouble);
+  noticesWith(machine, machine.budgets.list, machine.writes.trouble);
 
 /**
  * Returns a function that passes on the notices of the board. A failing store is told even if it can write again before
@@ -32,18 +33,32 @@ export const boardNotices = (machine: NoticeSources): Promise<BoardNotices> =>
  */
 export function createNoticeTeller(machine: NoticeSources, onNotices: (notices: BoardNotices) => void, log: Logger) {
   let last = Promise.resolve();
+  let budgets: BoardNotices['budgets'] = [];
+  /** A shared store that is out of reach cannot be read either, which is what has to be told: the budgets stay as they were. */
+  const readBudgets = async () => {
+    try {
+      budgets = await machine.budgets.list();
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error;
+    }
+    return budgets;
+  };
   return (): void => {
     const trouble = machine.writes.trouble();
     last = last
-      .then(() => noticesWith(machine, () => trouble))
+      .then(() => noticesWith(machine, readBudgets, () => trouble))
       .then(onNotices, (error: unknown) => log.error({ err: error }, 'reading the notices failed'));
   };
 }
 
-async function noticesWith(machine: NoticeSources, troubleOfWrites: WriteWatch['trouble']): Promise<BoardNotices> {
+async function noticesWith(
+  machine: NoticeSources,
+  readBudgets: Budgets['list'],
+  troubleOfWrites: WriteWatch['trouble'],
+): Promise<BoardNotices> {
   const { claude, sandbox, login, disk, reAttaching, startHolds } = machine;
   const warnings = await claude.warnings();
-  const budgets = await machine.budgets.list();
+  const budgets = await readBudgets();
   const trouble = troubleOfWrites(); // after the wait, as everything below: the newest state
   const ofStore =
     trouble === null ? null : `Nothing can be stored: ${trouble.words} Callboard continues as soon as it can write.`;

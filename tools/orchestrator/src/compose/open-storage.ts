@@ -1,4 +1,5 @@
 import type { MachineId } from '@callboard/contract';
+import { type DatabaseAddress, nameOfDatabase, parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describeDiskError } from '@callboard/runtime/disk-errors';
 import { AlreadyHeld, acquireProcessLock, type ProcessLock } from '@callboard/runtime/process-lock';
 import { createDataDir, dataDirLayout } from '../data-dir.ts';
@@ -10,7 +11,7 @@ import { openSqliteSearchIndex } from '../store/sqlite/search/sqlite-search-inde
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
-import { requireStoreHere } from '../store/store-location.ts';
+import { noteSharedStore, requireStoreHere } from '../store/store-location.ts';
 import type { StartContext } from './start-context.ts';
 
 /** A store that other machines use as well. */
@@ -32,24 +33,34 @@ export interface Storage {
 
 /**
  * Locks the data directory, watches its disk, and opens the store.
+ * @param onCommitsLost as in `PostgresStoreOptions`
  * @throws OperationalError `data_dir_in_use`, `data_dir_unwritable`, `store_elsewhere`, `storage_failed`, `database_newer`,
  *   `database_damaged`
  */
-export async function openStorage({ config, log, edges, limits, life }: StartContext): Promise<Storage> {
+export async function openStorage(context: StartContext, onCommitsLost: () => void): Promise<Storage> {
+  const { config, log, edges, limits, life } = context;
   const { dataDir } = config;
   const lock = await lockDataDir(dataDir, config.port, edges);
   life.onStop('lock', lock.release);
   const spawner = { end: (): Promise<void> => Promise.resolve() };
   life.onStop('spawner', () => spawner.end());
-  await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: config.databaseUrl !== null });
-  if (config.databaseUrl !== null)
-    throw new OperationalError(
-      'shared_store_unsupported',
-      'A shared store is not supported yet. Start without its URL.',
-    );
+  const { databaseUrl } = config;
+  await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: databaseUrl !== null });
   const reserveBytes = config.diskReserveMb * 1_000_000;
   const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, pollMs: limits.diskLookMs });
   life.onStop('disk watch', disk.stop);
+  const opened =
+    databaseUrl === null
+      ? await openOwn(context, disk)
+      : await openShared(context, { disk, onCommitsLost }, parseDatabaseUrl(databaseUrl));
+  return { lock, disk, spawner, ...opened };
+}
+
+type Opened = Pick<Storage, 'store' | 'searchIndex' | 'shared'>;
+
+/** A store of this machine's own, in a file. */
+async function openOwn({ config, log, edges, limits, life }: StartContext, disk: DiskWatch): Promise<Opened> {
+  const { dataDir } = config;
   const { database, searchIndex: index } = dataDirLayout(dataDir);
   const store = await openSqliteStore(database, edges, log, disk.diskPauseReason);
   life.onStop('store', store.close);
@@ -59,7 +70,28 @@ export async function openStorage({ config, log, edges, limits, life }: StartCon
     mayGrow: () => disk.diskPauseReason() === null,
   });
   life.onStop('search index', searchIndex.stop);
-  return { lock, disk, store, searchIndex, shared: null, spawner };
+  return { store, searchIndex, shared: null };
+}
+
+/** A shared store has no index of its words yet. */
+const NO_INDEX: SearchIndex = {
+  search: () =>
+    Promise.reject(new OperationalError('search_unavailable', 'Searching is not possible yet with a shared store.')),
+  stop: async () => undefined,
+};
+
+/** A store that machines share. What speaks to PostgreSQL is loaded for it alone. */
+async function openShared(
+  { config, log, edges, life }: StartContext,
+  { disk, onCommitsLost }: { disk: DiskWatch; onCommitsLost: () => void },
+  address: DatabaseAddress,
+): Promise<Opened> {
+  const { openPostgresStore } = await import('../store/postgres/postgres-store.ts');
+  const { diskPauseReason } = disk;
+  const store = await openPostgresStore({ address, edges, log, diskPauseReason, onCommitsLost });
+  life.onStop('store', store.close);
+  await noteSharedStore(dataDirLayout(config.dataDir).storeLocation, nameOfDatabase(address), edges.now());
+  return { store, searchIndex: NO_INDEX, shared: store };
 }
 
 /**

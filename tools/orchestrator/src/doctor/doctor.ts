@@ -4,6 +4,7 @@ export { findLogin, type LoginSources } from './find-login.ts';
 export { type HandshakeLimits, type HandshakeOptions, runHandshake } from './handshake.ts';
 export { askLogin, type InstalledClaude, inspectClaude } from './inspect-claude.ts';
 export { inspectSandbox } from './inspect-sandbox.ts';
+export { inspectStore } from './inspect-store.ts';
 export { KnownVersion, KnownVersions } from './known-versions.ts';
 export { type FileSystemProbe, probeFileSystem } from './probe-file-system.ts';
 export { HandshakeCheck, HandshakeReport, isWhole, type Regression, regressionOf } from './report.ts';

@@ -121,7 +121,7 @@ it.each([
 });
 
 it('makes the store accessible to its owner only', async () => {
-  const { dataDir } = await createKit();
+  const { dataDir } = await createKit({ isInFile: true });
   const modes = ['', '-wal', '-shm'].map(
     async (suffix) => (await stat(join(dataDir, `store.sqlite${suffix}`))).mode & 0o777,
   );

@@ -57,7 +57,7 @@ it('sends the files of a stage that waited for another one and starts automatica
 });
 
 it('has the files in a backup, and refuses what no message can take', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isInFile: true });
   const stage = await create(kit, { attachments: [dot] });
   const copy = `${kit.folder}/copy.sqlite`;
   await backupStore(kit.dataDir, copy);

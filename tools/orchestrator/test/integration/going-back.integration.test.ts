@@ -28,7 +28,7 @@ const turn = (folder: string, name: string, files: Record<string, string>): stri
   );
 
 it('goes back with files and conversation, also if it is killed meanwhile, undoes it, and forks', async () => {
-  const kit = await createKit({ where: 'apart' });
+  const kit = await createKit({ isInFile: true, where: 'apart' });
   const { model, dataDir, repo } = kit;
   const folder = join(dataDir, 'worktrees', 'shop', 'STAGE-1');
   const at = async (name: string, of = folder) =>

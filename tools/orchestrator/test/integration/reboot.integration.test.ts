@@ -10,7 +10,7 @@ import { untilWritten } from '../support/conversation.ts';
 import { createKit } from '../support/kit.ts';
 
 it('marks a session of an earlier boot as interrupted, and does not touch the process that now has its pid', async () => {
-  const kit = await createKit({ where: 'apart' });
+  const kit = await createKit({ isInFile: true, where: 'apart' });
   const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
   await kit.client.state(stageId, 'idle');

@@ -96,7 +96,7 @@ async function changeKilled(kit: Kit, change: (rules: Rules) => Promise<unknown>
 }
 
 it('gives and revokes rules in a running session, although the orchestrator is killed before it tells it', async () => {
-  const kit = await createKit({ where: 'apart' });
+  const kit = await createKit({ isInFile: true, where: 'apart' });
   const stageId = await kit.startStage(say({ text: 'Hello.' }));
   await turns(kit, stageId, 1);
   const { stage } = await kit.client.command('get_stage', { stageId });
@@ -143,7 +143,7 @@ it('gives and revokes rules in a running session, although the orchestrator is k
 });
 
 it('has Claude make a call again that was allowed just before a SIGKILL, once', async () => {
-  const kit = await createKit({ where: 'apart' });
+  const kit = await createKit({ isInFile: true, where: 'apart' });
   const stageId = await kit.startStage(say({ text: 'Hello.' }), { permissionMode: 'dontAsk' });
   await turns(kit, stageId, 1);
   await kit.client.command('send_message', { stageId, message: say(bash('touch a')) });

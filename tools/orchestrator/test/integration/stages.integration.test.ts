@@ -243,7 +243,7 @@ it('copies listed ignored files into a new worktree, and keeps unmerged work whe
 });
 
 it('counts a stage’s changes once a turn has ended, and after a restart those that were missed', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isInFile: true });
   const { startStage } = kit;
   const write = { name: 'Write', input: { file_path: 'made.txt', content: 'one\ntwo\n' } };
   const script = prompt({ steps: [{ tools: [write] }, { text: 'Made it.' }] });

@@ -294,7 +294,7 @@ it('starts an ordinary repository as before, whatever harmless content its setti
 });
 
 it('continues with the consent from before trust existed, where hooks had been agreed to', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isInFile: true });
   const marks = await createMarks(kit.folder);
   await commit(kit.repo, { '.claude/settings.json': hook('SessionStart', marks.command('ran')) });
   await kit.stop();

@@ -8,6 +8,7 @@ import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulato
 import { onTestFinished } from 'vitest';
 import { createRepository } from '../../../../test-support/git.ts';
 import { knowClaude } from '../../../../test-support/known-claude.ts';
+import { createDatabase } from '../../../../test-support/postgres.ts';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/processes/marked-processes.ts';
@@ -20,6 +21,9 @@ import { connect, type Limit, type TestClient } from './client.ts';
 import { type RunningOrchestrator, startApart, startHere } from './run-orchestrator.ts';
 
 const run = promisify(execFile);
+/** Whether the store is a PostgreSQL database without the test's asking. Tests with a disk of their own are about a store on it. */
+const isInDatabase = ({ isInFile = false, dataDir }: KitOptions) =>
+  process.env.CALLBOARD_TEST_STORE === 'postgres' && !isInFile && dataDir === undefined;
 const SECRET = 'a secret of the tests only';
 // The process that starts all others serves all kits of a worker and ends with it: each start of it costs 0.1 s of CPU.
 useSpawner();
@@ -68,6 +72,8 @@ export interface KitOptions {
   sandbox?: boolean;
   /** For an orchestrator in the test's own process. */
   edges?: Edges;
+  /** The test looks into the store's file: it has one also where `CALLBOARD_TEST_STORE=postgres` gives every other kit a database. */
+  isInFile?: boolean;
   /** An existing folder, for example one on its own file system. */
   dataDir?: string;
   diskReserveMb?: number;
@@ -113,7 +119,7 @@ async function prepare(given: KitOptions) {
     repos: [repo],
     tokenSha256: null,
     publicUrl: null,
-    databaseUrl: given.machine?.databaseUrl ?? null,
+    databaseUrl: given.machine?.databaseUrl ?? (isInDatabase(given) ? await createDatabase() : null),
     machineName: given.machine?.name ?? null,
     machineUrl: null,
   };

@@ -37,7 +37,11 @@ it('passes all flags to a program whose flags are unknown', () => {
 it('denies Claude the files of Callboard, and the folders of terminal logins', () => {
   const denied = (env: Record<string, string>) => ownFilesDenied({ dataDir: '/data', env });
   expect(denied({ HOME: '/home/ada' })).toEqual(
-    expect.arrayContaining(['Read(//data/store*)', 'Read(//home/ada/.config/callboard/**)']),
+    expect.arrayContaining([
+      'Read(//data/store*)',
+      'Read(//data/database-url*)',
+      'Read(//home/ada/.config/callboard/**)',
+    ]),
   );
   const elsewhere = denied({ HOME: '/home/ada', XDG_CONFIG_HOME: '/conf' });
   for (const folder of ['/home/ada/.config', '/conf'])

@@ -5,7 +5,7 @@ const State = z.object({ commit: z.int(), seq: z.int() });
 const Identity = z.object({ identity: z.string() });
 
 /** More than can be used within the moment that a crash loses. */
-const SKIPPED = 1_000_000_000;
+export const SKIPPED = 1_000_000_000;
 
 /**
  * Begins a new epoch of the event log if the server was started anew since the last one, has crashed, has handed over to a
@@ -26,7 +26,8 @@ export async function beginEpoch(link: PgLink): Promise<void> {
     return;
   }
   const isNew = commit === 0 && seq === 0;
-  const skip = `delete from events; update cluster_state set "commit" = "commit" + ${SKIPPED}, seq = seq + ${SKIPPED}`;
+  const skip = `insert into server_starts (recovered) values (${commit}) on conflict do nothing;
+    delete from events; update cluster_state set "commit" = "commit" + ${SKIPPED}, seq = seq + ${SKIPPED}`;
   await link.queryAll(
     [
       ...(isNew ? [] : [skip]),

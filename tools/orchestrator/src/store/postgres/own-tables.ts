@@ -3,9 +3,10 @@
  * locks: the numbers of the newest commit and of the newest event, and the version of the schema. `writers` says which was
  * the last commit of each process, so that one whose connection was cut during a commit learns what became of it.
  * `given_rows` tells machines which rows of the outbox were given to their launches. `server_life` is unlogged, so it is
- * empty after a crash of the server and after a fail-over: commits may be missing then.
+ * empty after a crash of the server and after a fail-over: commits may be missing then. `server_starts` keeps the number of
+ * the newest commit that was left at each start of the server: the numbers behind it are lost, and never used again.
  */
-export const OWN_TABLES: readonly string[] = ['cluster_state', 'writers', 'given_rows', 'server_life'];
+export const OWN_TABLES: readonly string[] = ['cluster_state', 'writers', 'given_rows', 'server_life', 'server_starts'];
 
 /** Creates what is missing. `callboard_json` replaces the escapes of NUL and of halves of pairs, which PostgreSQL refuses to read. */
 export const ownStatements: readonly string[] = [
@@ -18,6 +19,7 @@ export const ownStatements: readonly string[] = [
      "commit" bigint not null, row_id text not null, launch_id text not null, at timestamptz not null default now(),
      primary key ("commit", row_id))`,
   `create unlogged table if not exists server_life (identity text not null)`,
+  `create table if not exists server_starts (recovered bigint primary key)`,
   `create or replace function callboard_json(document text) returns json language sql immutable parallel safe as $$
      select case when strpos(document, '\\u0000') > 0 or strpos(document, '\\ud') > 0
        then regexp_replace(document, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u(?:0000|d[89a-f][0-9a-f]{2})', '\\1\\\\ufffd', 'g')

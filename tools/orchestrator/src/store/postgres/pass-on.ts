@@ -7,7 +7,9 @@ import type { Database } from '../sql/database.ts';
 import type { Subscribers } from '../sql/subscribers.ts';
 import { eventsTable } from '../sql/tables/events.ts';
 import { type GivenRows, toRow } from '../sql/tables/outbox-row.ts';
+import { SKIPPED } from './begin-epoch.ts';
 import type { Moment } from './commit-statements.ts';
+import type { RequireNothingLost } from './lost-commits.ts';
 import type { SeenLaunches } from './seen-launches.ts';
 
 interface PassOnParts {
@@ -15,6 +17,7 @@ interface PassOnParts {
   subscribers: Subscribers;
   seen: SeenLaunches;
   log: Logger;
+  requireNothingLost: RequireNothingLost;
   /** Everything up to it is passed on already. */
   from: Moment;
 }
@@ -25,7 +28,7 @@ export type PassOn = ReturnType<typeof createPassOn>;
 const PAGE = 500;
 
 /** Passes on what was committed, by this process and by others: rows to their launches, then events, each once and in order. */
-export function createPassOn({ db, subscribers, seen, log, from }: PassOnParts) {
+export function createPassOn({ db, subscribers, seen, log, requireNothingLost, from }: PassOnParts) {
   const mutex = createKeyedMutex();
   const alone = <T>(work: () => Promise<T>): Promise<T> => mutex('passing on', work);
   const foreign = new Set<() => void>();
@@ -34,6 +37,7 @@ export function createPassOn({ db, subscribers, seen, log, from }: PassOnParts) 
   /** Reads and passes on everything up to a moment. Call within `alone`. */
   async function passOnUntil({ commit, seq }: Moment): Promise<void> {
     if (commit <= done.commit && seq <= done.seq) return;
+    if (commit - done.commit >= SKIPPED) await requireNothingLost(done.commit);
     give(await readGiven(commit));
     done = { ...done, commit: Math.max(commit, done.commit) };
     for (let isWhole = done.seq >= seq; !isWhole; ) {
@@ -78,6 +82,8 @@ export function createPassOn({ db, subscribers, seen, log, from }: PassOnParts) 
   return {
     /** Runs work while nobody else passes anything on: a commit of this process, and what it has to tell. */
     alone,
+    /** The newest commit that was passed on. */
+    newest: () => done.commit,
     isPassedOn: (commit: number) => commit <= done.commit,
     /** Whether everything before a commit of this process is passed on. */
     isUpTo: ({ commit, seq }: Moment) => commit === done.commit && seq === done.seq,

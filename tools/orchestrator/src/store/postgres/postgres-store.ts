@@ -14,6 +14,7 @@ import { beginEpoch } from './begin-epoch.ts';
 import type { Fence } from './commit-statements.ts';
 import { keepLink, type LinkKeeper } from './keep-link.ts';
 import { listenForNews } from './listen-for-news.ts';
+import { watchForLoss } from './lost-commits.ts';
 import { migrate } from './migrate.ts';
 import { createPassOn, type PassOn } from './pass-on.ts';
 import { type Connect, createConnect } from './pg-link.ts';
@@ -28,6 +29,11 @@ export interface PostgresStoreOptions {
   edges: Edges;
   log: Logger;
   diskPauseReason?: Tx['diskPauseReason'];
+  /**
+   * Called when commits are gone that this process knows of: they were not synced, and the server crashed. What the process remembers is
+   * ahead of the store then, which refuses to work for it: it has to start again, and reads from its spools what is missing.
+   */
+  onCommitsLost?: () => void;
 }
 
 /** A store that several machines share. */
@@ -58,12 +64,13 @@ const NOTHING_KNOWN: KnownSessions = { find: () => undefined, keep: () => undefi
 
 async function createStore(
   connect: Connect,
-  { edges, log, diskPauseReason = () => null }: PostgresStoreOptions,
+  { edges, log, diskPauseReason = () => null, onCommitsLost = () => undefined }: PostgresStoreOptions,
 ): Promise<SharedStore> {
   const subscribers = createSubscribers(log);
   const pool = createReadPool(connect);
   const sync = createServerSync(pool, edges, subscribers.tellWrite);
   const seen = createSeenLaunches();
+  const requireNothingLost = watchForLoss(pool.db, onCommitsLost);
   const writerId = edges.newId();
   let keeper: LinkKeeper | undefined;
   let passOn: PassOn | undefined;
@@ -76,11 +83,12 @@ async function createStore(
     ...{ connect, log },
     prepare: async (link) => {
       await beginEpoch(link);
+      await requireNothingLost(Math.max(writer.newest(), passOn?.newest() ?? 0));
       await writer.greet(link);
     },
   });
   const from = await pool.db.selectFrom('cluster_state').select(['commit', 'seq']).executeTakeFirstOrThrow();
-  passOn = createPassOn({ db: pool.db, subscribers, seen, log, from });
+  passOn = createPassOn({ db: pool.db, subscribers, seen, log, requireNothingLost, from });
   const news = listenForNews({ connect, look: passOn.look, log });
   const queue = createWriteQueue(subscribers);
   const transact: Store['transact'] = async (work, options) => {

@@ -54,6 +54,7 @@ export function createWriter(parts: WriterParts) {
   const known = createKnownSessions();
   /** The number of the commit whose state is cached. */
   let cachedAt = -1;
+  let newest = 0;
   const state: WriterState = { fence: null, step: null };
   const cut = createCutCommits(writerId, (done) => parts.passOn().alone(() => tellOf(done, parts)));
   const databaseOn = databasesOf(state, parts);
@@ -88,11 +89,14 @@ export function createWriter(parts: WriterParts) {
     if (result === undefined) throw new Error('the work has not run');
     sessions.commit();
     cachedAt = now.commit;
+    newest = Math.max(newest, now.commit);
     return { result: Promise.resolve(result.value), trouble: null };
   }
 
   return {
     run,
+    /** The newest commit of this process. */
+    newest: () => newest,
     setFence(wanted: Fence): void {
       state.fence = wanted;
     },

@@ -1,0 +1,45 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { freePort } from '../../../../test-support/free-port.ts';
+import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { nodeEdges } from '../edges.ts';
+import { checkStore } from './store-check.ts';
+
+const check = (dataDir: string, url: string | null = null) =>
+  checkStore({ url, isPiped: false }, dataDir, nodeEdges(process));
+
+it('finds a store in a file, and one that was moved away', async () => {
+  const dataDir = await temporaryFolder();
+  expect(await check(dataDir)).toEqual({ verdict: 'ok', found: 'a file in the data directory', advice: null });
+  const location = { store: 'postgres', name: 'db.example:5432/board', since: '2026-01-02T03:04:05.000Z' };
+  await writeFile(join(dataDir, 'store.json'), JSON.stringify(location));
+  expect(await check(dataDir)).toMatchObject({
+    verdict: 'problem',
+    found: expect.stringContaining('is the PostgreSQL database db.example:5432/board'),
+  });
+});
+
+it.skipIf(postgresLack !== '')(
+  `asks a shared store for its version${postgresLack && ` (${postgresLack})`}`,
+  async () => {
+    const dataDir = await temporaryFolder();
+    const found = await check(dataDir, await createDatabase());
+    expect(found).toMatchObject({
+      verdict: 'ok',
+      found: expect.stringMatching(/^127\.0\.0\.1:\d+\/test_\w+, PostgreSQL \d+/),
+    });
+  },
+);
+
+it('says without the password why a shared store cannot be used', async () => {
+  const dataDir = await temporaryFolder();
+  const gone = await check(dataDir, `postgres://ann:hush@127.0.0.1:${await freePort()}/board`);
+  expect(gone).toMatchObject({ verdict: 'problem', found: expect.stringContaining('cannot be reached') });
+  expect(JSON.stringify(gone)).not.toContain('hush');
+  await writeFile(join(dataDir, 'database-url'), 'postgres://ann:hush@db.example/board', { mode: 0o644 });
+  const readable = await check(dataDir);
+  expect(readable).toMatchObject({ verdict: 'problem', found: expect.stringContaining('other accounts may read it') });
+  expect(JSON.stringify(readable)).not.toContain('hush');
+});
