@@ -3,6 +3,11 @@ import { type StorageTrouble, storageFailed, troubleOf } from '../storage-failur
 import { syncFiles } from '../sync-files.ts';
 import type { ReadPool } from './read-pool.ts';
 
+const SYNC = `select pg_logical_emit_message(true, 'callboard', 'sync')`;
+/** A machine that cannot reach the database for a day finds such rows at its next start. With a sync each second, it runs about once an hour. */
+const FORGET = `delete from given_rows where at < now() - interval '1 day'`;
+const FORGET_EVERY = 3_600;
+
 /** Tracks which commits are on the server's disk, and syncs the others. */
 export function createServerSync(
   { use }: ReadPool,
@@ -12,6 +17,7 @@ export function createServerSync(
   /** How many transactions were committed without a sync, and how many of those are certainly on disk. */
   let committed = 0;
   let onDisk = 0;
+  let times = 0;
   return {
     countUnsynced(): void {
       committed++;
@@ -22,7 +28,8 @@ export function createServerSync(
       if (onDisk >= until) return;
       await syncFiles(first, edges, tellWrite);
       try {
-        await use((link) => link.queryAll(`select pg_logical_emit_message(true, 'callboard', 'sync')`));
+        const isDue = times++ % FORGET_EVERY === 0;
+        await use((link) => link.queryAll(isDue ? `${FORGET};${SYNC}` : SYNC));
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble === null) throw error;
