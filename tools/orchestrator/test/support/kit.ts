@@ -87,6 +87,9 @@ export interface KitOptions {
   isLoggedOut?: boolean;
   /** Shares a store with other kits, as a machine of this name. */
   machine?: { databaseUrl: string; name: string };
+  /** Where other machines reach it; with a port of its own. */
+  machineUrl?: string;
+  port?: number;
   /** Starts with a made-up login of claude.ai in place of the API key: such an account has usage limits. */
   hasAccount?: boolean;
 }
@@ -109,7 +112,7 @@ async function prepare(given: KitOptions) {
   const config: OrchestratorConfig = {
     dataDir: given.dataDir ?? join(folder, 'data'),
     host: '127.0.0.1',
-    port: 0,
+    port: given.port ?? 0,
     secret: SECRET,
     claudePath: given.isEmulated ? await writeEmulator(join(folder, 'emulator')) : (given.claudePath ?? REAL_CLAUDE),
     maxParallel: given.maxParallel ?? 4,
@@ -121,7 +124,7 @@ async function prepare(given: KitOptions) {
     publicUrl: null,
     databaseUrl: given.machine?.databaseUrl ?? (isInDatabase(given) ? await createDatabase() : null),
     machineName: given.machine?.name ?? null,
-    machineUrl: null,
+    machineUrl: given.machineUrl ?? null,
   };
   if (config.claudePath === REAL_CLAUDE) await knowClaude(config.dataDir);
   return { folder, repo, model, env, config, dataDir: config.dataDir };
