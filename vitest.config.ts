@@ -19,7 +19,7 @@ const inBrowser = {
 
 /** What proves that nothing is lost, doubled or run without a yes. These tests get one try: one failure in twenty is a failure. */
 const DURABILITY = [
-  ...['kill', 'chaos', 'replay', 'to-merged'].map((name) => `e2e/${name}.e2e.test.ts`),
+  ...['kill', 'chaos', 'cluster-chaos', 'replay', 'to-merged'].map((name) => `e2e/${name}.e2e.test.ts`),
   ...['cut-off-turn', 'full-disk', 'killed-and-ended', 'lost-answers', 'nothing-disappears'].map(integration),
   ...['power-cut', 'power-cut-moments', 'reboot', 'recovery', 'restart'].map(integration),
 ];

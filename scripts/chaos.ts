@@ -1,6 +1,7 @@
 /**
  * `npm run chaos -- --stages 6 --messages 20 --kills 60 --seed 1`: the long crash test; prints a table at the end. With
- * `--emulator` the emulator replaces the real `claude`; for load: `--emulator --stages 300 --messages 3`.
+ * `--cluster`, three machines share a store on PostgreSQL, and their links are cut as well. With `--emulator` the emulator
+ * replaces the real `claude`; for load: `--emulator --stages 300 --messages 3`, or `--cluster --emulator --stages 600`.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -13,10 +14,15 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '60' },
     minutes: { type: 'string', default: '10' },
     emulator: { type: 'boolean', default: false },
+    cluster: { type: 'boolean', default: false },
+    machines: { type: 'string', default: '3' },
+    /** For how many seconds the database or a link is away at most; a lease lasts 20. */
+    outage: { type: 'string', default: '30' },
   },
 });
 
-const { status } = spawnSync('vitest', ['run', '--project', 'durability', 'e2e/chaos'], {
+const file = values.cluster ? 'e2e/cluster-chaos' : 'e2e/chaos.e2e';
+const { status } = spawnSync('vitest', ['run', '--project', 'durability', file], {
   stdio: 'inherit',
   env: {
     ...process.env,
@@ -25,6 +31,8 @@ const { status } = spawnSync('vitest', ['run', '--project', 'durability', 'e2e/c
     CHAOS_MESSAGES: values.messages,
     CHAOS_KILLS: values.kills,
     CHAOS_EMULATOR: values.emulator ? '1' : '0',
+    CHAOS_MACHINES: values.machines,
+    CHAOS_OUTAGE_MS: String(Number(values.outage) * 1_000),
     CHAOS_TIMEOUT_MS: String(Number(values.minutes) * 60_000),
   },
 });

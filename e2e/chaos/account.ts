@@ -14,7 +14,8 @@ export interface Account {
 }
 
 export interface AccountParts {
-  installation: Installation;
+  /** Of all machines. A stage has run on one of them. */
+  installations: readonly Installation[];
   transport: Transport;
   ledger: Ledger;
   stages: readonly StageId[];
@@ -26,19 +27,18 @@ export interface AccountParts {
 
 /** Compares what people did with what the model was told, what the tools did, and what Callboard reports about it. */
 export async function account(parts: AccountParts): Promise<Account> {
-  const { installation, ledger, stages, runsMayBeMissing } = parts;
+  const { installations, ledger, stages, runsMayBeMissing } = parts;
   const result: Account = { lost: [], doubled: [] };
   const told = parts.isEmulated
-    ? await toldToEmulators(installation)
-    : (names: string[]) => toldToModel(installation, names);
+    ? await toldToEmulators(installations)
+    : (names: string[]) => installations.map((one) => toldToModel(one, names)).join('\n');
   const count = (what: string, times: number, mayBeMissing: boolean) => {
     if (times === 0 && !mayBeMissing) result.lost.push(what);
     if (times > 1) result.doubled.push(`${what} (${times} times)`);
   };
   const decisions = await decisionLog(parts);
   for (const stageId of stages) {
-    const file = join(installation.dataDir, 'worktrees', 'shop', stageId, 'ran.txt');
-    const ran = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+    const ran = await ranIn(installations, stageId);
     const said = ledger.messages.filter((message) => message.stageId === stageId);
     const names = said.map(({ text }) => nameIn(text));
     const heard = told(names, stageId);
@@ -66,6 +66,14 @@ export async function account(parts: AccountParts): Promise<Account> {
     }
   }
   return result;
+}
+
+/** The names of all tool runs of a stage. */
+async function ranIn(installations: readonly Installation[], stageId: StageId): Promise<string[]> {
+  const texts = installations.map(({ dataDir }) =>
+    readFile(join(dataDir, 'worktrees', 'shop', stageId, 'ran.txt'), 'utf8').catch(() => ''),
+  );
+  return (await Promise.all(texts)).flatMap((text) => text.split('\n'));
 }
 
 const nameIn = (text: string): string => /<(.+)>/.exec(text)?.[1] ?? '';
@@ -97,10 +105,12 @@ function toldToModel({ model }: Installation, names: string[]): string {
   return JSON.stringify(last?.messages ?? []);
 }
 
-async function toldToEmulators({ home }: Installation) {
-  const conversations = await emulatedConversations(home);
+async function toldToEmulators(installations: readonly Installation[]) {
+  // There is no folder where no session has begun.
+  const conversations = installations.map(({ home }) => emulatedConversations(home).catch(() => []));
+  const all = (await Promise.all(conversations)).flat();
   return (_names: string[], stageId: StageId): string =>
-    conversations
+    all
       .filter(({ cwd }) => basename(cwd) === stageId)
       .flatMap(({ texts }) => texts)
       .join('\n');

@@ -1,16 +1,28 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import type { Random } from './random.ts';
 
-/** Stands between the clients and the web server and cuts connections in the middle of their traffic. */
+/** Stands between the clients and the web servers and cuts connections in the middle of their traffic. */
 export interface CuttingProxy {
   readonly origin: string;
-  /** Where connections lead from now on. */
-  leadTo(port: number): void;
+  /** Where connections lead from now on: each to one of the doors, as a balancer without memory does it. */
+  leadTo(...doors: [Door, ...Door[]]): void;
   /** Cuts one open connection at random; returns false if there is none. */
   cutOne(): boolean;
   close(): Promise<void>;
+}
+
+/** Where a web server is reached from here, and the address under which it answers. */
+export interface Door {
+  readonly connect: NetConnectOpts;
+  readonly host: string;
+}
+
+/** The door of a server that listens here. */
+export function doorOf(origin: string): Door {
+  const { hostname, port, host } = new URL(origin);
+  return { connect: { host: hostname, port: Number(port) }, host };
 }
 
 /** One in this many connections is cut automatically after some bytes of its answers. */
@@ -18,10 +30,12 @@ const ONE_IN = 40;
 const LONGEST_BYTES = 3_000;
 
 export async function createCuttingProxy(random: Random): Promise<CuttingProxy> {
-  let target = 0;
+  let doors: readonly [Door, ...Door[]] | undefined;
   const open = new Map<Socket, Socket>();
   const server = createServer({ noDelay: true }, (client) => {
-    const upstream = connect({ port: target, host: '127.0.0.1', noDelay: true });
+    if (doors === undefined) return void client.destroy();
+    const door = random.pick(doors);
+    const upstream = connect({ ...door.connect, noDelay: true });
     open.set(client, upstream);
     let left = random.between(1, ONE_IN) === 1 ? random.between(1, LONGEST_BYTES) : Number.POSITIVE_INFINITY;
     const end = () => {
@@ -38,7 +52,7 @@ export async function createCuttingProxy(random: Random): Promise<CuttingProxy> 
     // The board answers only under its own address. A request's head comes in one piece: it is small.
     const readdressed = new Transform({
       transform: (bytes: Buffer, _encoding, done) =>
-        done(null, Buffer.from(bytes.toString('latin1').replace(ownHost, `host: 127.0.0.1:${target}`), 'latin1')),
+        done(null, Buffer.from(bytes.toString('latin1').replace(ownHost, `host: ${door.host}`), 'latin1')),
     });
     client.pipe(readdressed).pipe(upstream);
     upstream.pipe(client);
@@ -51,15 +65,15 @@ export async function createCuttingProxy(random: Random): Promise<CuttingProxy> 
   const ownHost = new RegExp(`host: 127.0.0.1:${port}`, 'i');
   return {
     origin: `http://127.0.0.1:${port}`,
-    leadTo(newTarget) {
-      target = newTarget;
+    leadTo(...others) {
+      doors = others;
     },
     cutOne() {
       const [first, ...others] = [...open];
       if (first === undefined) return false;
       const [client, upstream] = random.pick([first, ...others]);
       client.resetAndDestroy();
-      upstream.resetAndDestroy();
+      upstream.destroy(); // it may be a socket in a folder, which cannot be reset
       return true;
     },
     async close() {

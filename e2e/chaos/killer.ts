@@ -1,61 +1,123 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { claudePids, partPid } from '../support/processes.ts';
+import type { Machine } from './machine.ts';
+import { type Database, startAgain } from './place.ts';
 import type { Random } from './random.ts';
 
-/** Parts to kill, and connections to cut. */
+/** Parts of a machine to kill, and connections to cut. */
 export const VICTIMS = ['orchestrator', 'web server', 'supervisor', 'claude', 'web socket', 'connection'] as const;
-export type Victim = (typeof VICTIMS)[number];
+/** What there is with a shared store as well. A link is that of one machine to the database. */
+export const SHARED_VICTIMS = ['database', 'database connection', 'database link'] as const;
+export type Victim = (typeof VICTIMS)[number] | (typeof SHARED_VICTIMS)[number];
+export type Victims = readonly [Victim, ...Victim[]];
 
-/** What the killer has to know about the running parts, and what it does in place of a person. */
+/** What the killer strikes at. */
 export interface Target {
-  /** The folder of the installation. */
-  folder: string;
-  /** The process that was started as `npm start` does; a new one after each restart. */
-  startedPid: () => number;
-  /** Starts Callboard again after its supervisor was killed. */
-  startAgain: () => Promise<void>;
+  machines: readonly [Machine, ...Machine[]];
+  database: Database | null;
   cutConnection: () => boolean;
+  /** Called when a machine's web server is somewhere else. */
+  onMoved: () => void;
 }
 
 export interface KillOptions {
-  victims: readonly [Victim, ...Victim[]];
+  victims: Victims;
   times: number;
   /** The longest pause between two kills. */
   pauseMs: number;
+  /** For how long the database or the link to it is away at most; mostly it is much less. */
+  outageMs: number;
   random: Random;
   signal: AbortSignal;
 }
 
-/** Ends one part after the other by SIGKILL, at random moments, until it has done so often enough. Returns what it did. */
-export async function kill(target: Target, options: KillOptions): Promise<Record<Victim, number>> {
+/** How often each was struck. */
+export type Killed = Partial<Record<Victim, number>>;
+
+/**
+ * Ends one part after the other by SIGKILL, at random moments, until it has done so often enough: each of them once, in any order, before
+ * one comes again. Meanwhile, links and the database are away for a time. Resolves with what it did when everything is there again.
+ */
+export async function kill(target: Target, options: KillOptions): Promise<Killed> {
   const { victims, times, pauseMs, random, signal } = options;
-  const killed = Object.fromEntries(VICTIMS.map((victim) => [victim, 0])) as Record<Victim, number>;
-  for (let total = 0; total < times; ) {
-    await sleep(random.between(20, pauseMs), undefined, { signal });
-    const victim = random.pick(victims);
-    if (!(await strike(target, victim, random))) continue;
-    killed[victim] += 1;
-    total += 1;
+  const killed: Killed = Object.fromEntries(victims.map((victim) => [victim, 0]));
+  const outages = createOutages(options);
+  try {
+    let due: Victim[] = [];
+    for (let total = 0; total < times; ) {
+      await sleep(random.between(20, pauseMs), undefined, { signal });
+      if (due.length === 0) due = [...victims];
+      const victim = due.splice(random.between(0, due.length - 1), 1)[0] ?? victims[0];
+      if (!(await strike(target, victim, outages, options))) continue;
+      killed[victim] = (killed[victim] ?? 0) + 1;
+      total += 1;
+    }
+  } finally {
+    await outages.end();
   }
   return killed;
 }
 
+/** Things that are away for a time, and come back by themselves. */
+interface Outages {
+  /** Takes something away; returns false if it is away already. */
+  begin(what: object, takeAway: () => void | Promise<void>, bringBack: () => void | Promise<void>): Promise<boolean>;
+  /** Resolves when everything is back. @throws what could not be brought back */
+  end(): Promise<void>;
+}
+
+function createOutages({ random, outageMs, signal }: KillOptions): Outages {
+  const away = new Map<object, Promise<void>>();
+  const failures: unknown[] = [];
+  return {
+    async begin(what, takeAway, bringBack) {
+      if (away.has(what)) return false;
+      const ms = 50 + random.next() ** 3 * outageMs;
+      await takeAway();
+      const back = sleep(ms, undefined, { signal })
+        .catch(() => undefined) // the time is up: everything comes back
+        .then(bringBack)
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => away.delete(what));
+      away.set(what, back);
+      return true;
+    },
+    async end() {
+      await Promise.all(away.values());
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}
+
 /** Returns false if there is nothing of the kind at the moment. */
-async function strike(target: Target, victim: Victim, random: Random): Promise<boolean> {
+async function strike(target: Target, victim: Victim, outages: Outages, options: KillOptions): Promise<boolean> {
+  const { random, signal } = options;
+  const { database } = target;
+  const machine = random.pick(target.machines);
+  const { link } = machine;
   switch (victim) {
     case 'connection':
       return target.cutConnection();
     case 'web socket':
-      return send(await partPid(target.startedPid(), 'web server'), 'SIGUSR2');
+      return send(await partPid(machine.startedPid(), 'web server'), 'SIGUSR2');
     case 'claude':
-      return send(await anyClaude(target.folder, random), 'SIGKILL');
+      return send(await anyClaude(machine.installation.folder, random), 'SIGKILL');
     case 'supervisor': {
-      const isKilled = send(await partPid(target.startedPid(), 'supervisor'), 'SIGKILL');
-      if (isKilled) await target.startAgain();
+      const isKilled = send(await partPid(machine.startedPid(), 'supervisor'), 'SIGKILL');
+      if (isKilled) await startAgain(machine, signal);
+      if (isKilled) target.onMoved();
       return isKilled;
     }
+    case 'database':
+      return database !== null && outages.begin(database, () => database.stop('immediate'), database.start);
+    case 'database connection':
+      return link?.cutOne() ?? false;
+    case 'database link': {
+      const how = random.pick<'refuse' | 'swallow'>(['refuse', 'swallow', 'swallow']);
+      return link !== null && outages.begin(link, () => link.block(how), link.unblock);
+    }
     default:
-      return send(await partPid(target.startedPid(), victim), 'SIGKILL');
+      return send(await partPid(machine.startedPid(), victim), 'SIGKILL');
   }
 }
 

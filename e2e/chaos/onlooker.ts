@@ -11,20 +11,26 @@ export interface Onlooker {
   compare(signal: AbortSignal): Promise<string[]>;
 }
 
-/** Watches until the signal aborts; no event may be missing or come twice. */
-export async function lookOn(transport: Transport, signal: AbortSignal): Promise<Onlooker> {
+/**
+ * Watches until the signal aborts; no event may be missing or come twice.
+ * @param mayResync whether the numbers may begin anew, as when the database was killed with commits that nobody had waited for
+ */
+export async function lookOn(transport: Transport, signal: AbortSignal, mayResync = false): Promise<Onlooker> {
   const load = () => insist(signal, () => transport.command('get_board', {}));
   const wrong: string[] = [];
   let board: BoardView = await load();
   let events = 0;
+  /** The board that was loaded after a resync knows these. */
+  let known = 0;
 
   async function look(): Promise<void> {
     for await (const item of transport.events({ since: board.seq }, signal)) {
       if (item.type === 'resync') {
-        wrong.push('a resync, though nothing was pruned');
+        if (!mayResync) wrong.push('a resync, though nothing was pruned');
         board = await load();
+        known = board.seq;
       }
-      if (!('seq' in item)) continue;
+      if (!('seq' in item) || item.seq <= known) continue;
       if (item.seq !== board.seq + 1) wrong.push(`event ${item.seq} where ${board.seq + 1} was due`);
       board = foldBoard(board, item);
       events += 1;

@@ -1,15 +1,17 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { ProjectId, type StageId } from '@callboard/contract';
 import { createHttpTransport, type Transport } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
-import { install } from '../support/callboard.ts';
+import { onTestFinished } from 'vitest';
+import type { AtEnd } from '../../test-support/temporary-folder.ts';
 import { type Account, account } from './account.ts';
 import { createCuttingProxy } from './cutting-proxy.ts';
-import { kill, type Victim } from './killer.ts';
-import { lookOn } from './onlooker.ts';
+import { type Killed, kill, type Target, type Victims } from './killer.ts';
+import { leaveNothing } from './leave-nothing.ts';
+import { TOKEN } from './machine.ts';
+import { lookOn, type Onlooker } from './onlooker.ts';
 import { answerAll, atMost, insist, type Ledger, say } from './people.ts';
+import { openPlace, type Place } from './place.ts';
 import { createRandom, type Random } from './random.ts';
 
 export interface ChaosOptions {
@@ -21,22 +23,28 @@ export interface ChaosOptions {
    */
   messages: number;
   kills: number;
-  victims: readonly [Victim, ...Victim[]];
+  victims: Victims;
   /** Whether the emulator runs in place of the real `claude`. */
   isEmulated: boolean;
   timeoutMs: number;
+  /** How many machines share a store on PostgreSQL; null: one, with its store in a file. */
+  sharedBy: number | null;
+  /** For how long the database or a link to it is away at most. */
+  outageMs: number;
 }
 
 export interface ChaosResult extends Account {
-  killed: Record<Victim, number>;
+  killed: Killed;
+  network: Place['network'];
   decisions: number;
   messages: number;
-  /** Events that reached the onlooker, and what was wrong with them, in words. */
+  /** Events that reached the onlookers, and what was wrong with them, in words. */
   events: number;
   wrongEvents: string[];
+  /** Connections, worktrees and sessions that were left behind, in words. */
+  left: string[];
 }
 
-const TOKEN = 'a-token-for-the-time-of-the-test';
 const PEOPLE = 12;
 const LONGEST_PAUSE_MS = 900;
 
@@ -45,75 +53,95 @@ const LONGEST_PAUSE_MS = 900;
  * did with what the model was told, what the tools did, and what the event stream said.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { isEmulated, victims, kills: times } = options;
+  const { isEmulated, victims, kills: times, sharedBy, outageMs } = options;
   const random = createRandom(options.seed);
-  const cutSockets = fileURLToPath(new URL('cut-sockets.ts', import.meta.url));
-  const env = {
-    CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex'),
-    NODE_OPTIONS: `--import ${cutSockets}`,
-  };
-  const installation = await install(env, undefined, isEmulated);
-  const proxy = await createCuttingProxy(random);
-  let running = await installation.start();
-  const lead = () => proxy.leadTo(Number(new URL(running.origin).port));
-  lead();
+  const ends: Parameters<AtEnd>[0][] = [];
+  onTestFinished(async () => {
+    for (const end of ends.toReversed()) await end();
+  });
+  const atEnd: AtEnd = (end) => void ends.push(end);
+  const place = await openPlace({
+    ...{ machines: sharedBy ?? 1, isShared: sharedBy !== null },
+    ...{ isEmulated, random, atEnd, hasOwnNetworks: true, databaseSettings: [] },
+  });
+  const doors = await openDoors(place, random, atEnd);
   const signal = AbortSignal.timeout(options.timeoutMs);
   const done = new AbortController();
-  const direct = createHttpTransport({ origin: proxy.origin, token: TOKEN });
-  const transport = atMost(PEOPLE, direct);
+  atEnd(() => done.abort());
+  const transport = atMost(PEOPLE, doors.transport);
   const ledger: Ledger = { decisions: new Map(), messages: [] };
-  try {
-    const onlooker = await lookOn(direct, AbortSignal.any([signal, done.signal]));
-    const answering = answerAll(transport, ledger, done.signal, signal);
-    answering.catch(() => undefined); // awaited at the end, unless something else fails first
-    const stages = await startStages(transport, options.stages, random, signal);
-    // A conversation with nothing on disk cannot be resumed: by now each one has had its first turn.
-    for (const stageId of stages) await untilQuiet(transport, stageId, signal);
-    const target = {
-      folder: installation.folder,
-      startedPid: () => running.supervisor.pid ?? -1,
-      startAgain: async () => {
-        running = await installation.start();
-        lead();
-      },
-      cutConnection: proxy.cutOne,
-    };
-    const killing = kill(target, { victims, times, pauseMs: LONGEST_PAUSE_MS, random, signal });
-    const talkers = { transport, ledger, random, signal };
-    await Promise.all(stages.map((stageId) => talk(talkers, stageId, options.messages)));
-    const killed = await killing;
-    for (const stageId of stages) await untilQuiet(transport, stageId, signal);
-    const wrongEvents = await onlooker.compare(signal);
-    done.abort();
-    await answering;
-    const parts = { installation, transport, ledger, stages, isEmulated, signal };
-    return {
-      killed,
-      decisions: ledger.decisions.size,
-      messages: ledger.messages.length,
-      events: onlooker.events(),
-      wrongEvents,
-      ...(await account({ ...parts, runsMayBeMissing: victims.includes('claude') })),
-    };
-  } finally {
-    done.abort();
-    await running.stop();
-    await proxy.close();
-  }
+  const onlookers = await lookOnEverywhere(place, doors, AbortSignal.any([signal, done.signal]));
+  const answering = answerAll(transport, ledger, done.signal, signal);
+  answering.catch(() => undefined); // awaited at the end, unless something else fails first
+  const stages = await startStages({ transport, random, signal }, options.stages, place);
+  // A conversation with nothing on disk cannot be resumed: by now each one has had its first turn.
+  for (const stageId of stages) await untilQuiet(transport, stageId, signal);
+  const target = { ...place, cutConnection: doors.cutOne, onMoved: doors.lead } satisfies Target;
+  const killing = kill(target, { victims, times, pauseMs: LONGEST_PAUSE_MS, outageMs, random, signal });
+  const talkers = { transport, ledger, random, signal };
+  const talking = Promise.all(stages.map((stageId) => talk(talkers, stageId, options.messages)));
+  const [killed] = await Promise.all([killing, talking]);
+  for (const stageId of stages) await untilQuiet(transport, stageId, signal);
+  const wrongEvents = (await Promise.all(onlookers.map(({ compare }) => compare(signal)))).flat();
+  done.abort();
+  await answering;
+  const installations = place.machines.map(({ installation }) => installation);
+  const runsMayBeMissing = victims.includes('claude');
+  const result = {
+    ...{ killed, network: place.network, decisions: ledger.decisions.size, messages: ledger.messages.length },
+    ...{ events: onlookers.reduce((sum, { events }) => sum + events(), 0), wrongEvents },
+    ...(await account({ installations, transport, ledger, stages, isEmulated, signal, runsMayBeMissing })),
+  };
+  return { ...result, left: await leaveNothing(place, transport, stages, signal) };
 }
 
+/** The ways of the people and the onlookers to the web servers. */
+interface Doors {
+  /** Through any web server, another one for each connection. */
+  transport: Transport;
+  /** Through the web server of each machine. */
+  each: readonly Transport[];
+  cutOne: () => boolean;
+  /** Finds the web servers again. */
+  lead: () => void;
+}
+
+async function openDoors({ machines }: Place, random: Random, atEnd: AtEnd): Promise<Doors> {
+  const open = async () => {
+    const proxy = await createCuttingProxy(random);
+    atEnd(proxy.close);
+    return proxy;
+  };
+  const any = await open();
+  const each = await Promise.all(machines.length > 1 ? machines.map(open) : []);
+  const lead = () => {
+    const [first, ...others] = machines;
+    any.leadTo(first.door(), ...others.map(({ door }) => door()));
+    for (const [index, proxy] of each.entries()) proxy.leadTo((machines[index] ?? first).door());
+  };
+  lead();
+  const transportOf = ({ origin }: { origin: string }) => createHttpTransport({ origin, token: TOKEN });
+  const cutOne = () => random.pick([any, any, ...each]).cutOne();
+  return { transport: transportOf(any), each: each.map(transportOf), cutOne, lead };
+}
+
+function lookOnEverywhere({ database }: Place, doors: Doors, signal: AbortSignal): Promise<Onlooker[]> {
+  const mayResync = database !== null;
+  return Promise.all([doors.transport, ...doors.each].map((transport) => lookOn(transport, signal, mayResync)));
+}
+
+/** Two of three stages are pinned, so that each machine has some; the others go where there is room. */
 async function startStages(
-  transport: Transport,
+  { transport, random, signal }: Omit<Talkers, 'ledger'>,
   count: number,
-  random: Random,
-  signal: AbortSignal,
+  { machines, database }: Place,
 ): Promise<StageId[]> {
   const ids: StageId[] = [];
   for (let n = 0; n < count; n++) {
     const text = work(`S${n}-first`, random);
-    const { stage } = await insist(signal, () =>
-      transport.command('create_stage', { projectId: ProjectId.parse('shop'), title: `S${n}`, prompt: text }),
-    );
+    const pin = database !== null && n % 3 !== 2 ? machines[n % machines.length]?.name : undefined;
+    const wanted = { projectId: ProjectId.parse('shop'), title: `S${n}`, prompt: text, machine: pin };
+    const { stage } = await insist(signal, () => transport.command('create_stage', wanted));
     await start(transport, stage.id, signal);
     ids.push(stage.id);
   }

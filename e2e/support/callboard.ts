@@ -27,7 +27,7 @@ export interface Program {
 }
 
 /** What `tools/cli/bin/callboard.js` of this clone becomes once it has looked whether all is built, which is looked at once here. */
-const ofClone: Program = {
+export const ofClone: Program = {
   node: process.execPath,
   flags: ['--disable-sigusr1', '--max-semi-space-size=1'],
   bin: join(ROOT, 'tools', 'cli', 'dist', 'main.js'),

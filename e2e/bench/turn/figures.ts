@@ -5,7 +5,8 @@ import type { CpuUse } from './cpu.ts';
 import type { Turn, Written } from './partner.ts';
 import type { Mark } from './steps.ts';
 
-export type Turns = Record<'raw' | 'files' | 'relay' | 'callboard', Turn[]>;
+/** `postgres`: Callboard with its store on PostgreSQL. */
+export type Turns = Record<'raw' | 'files' | 'relay' | 'callboard' | 'postgres', Turn[]>;
 
 const figure = (name: string, value: number, unit: string, more: Partial<Figure> = {}): Figure => ({
   name,
@@ -20,9 +21,10 @@ const wholeOf = (turns: readonly Turn[], share: number): number =>
   );
 
 /** How long a turn takes, beside the baselines. */
-export function turnFigures({ raw, files, relay, callboard }: Turns): Figure[] {
+export function turnFigures({ raw, files, relay, callboard, postgres }: Turns): Figure[] {
   const shares = [0.5, 0.95];
-  const times = Object.entries({ callboard, relay, files, raw }).flatMap(([name, turns]) =>
+  const all = { callboard, relay, files, raw, ...(postgres.length > 0 && { postgres }) };
+  const times = Object.entries(all).flatMap(([name, turns]) =>
     shares.map((share) => figure(`permission turn, p${share * 100}, ${name}`, wholeOf(turns, share), 'ms')),
   );
   const ratio = (name: string, turns: readonly Turn[], share: number, atMost?: number) =>
@@ -39,12 +41,12 @@ export function turnFigures({ raw, files, relay, callboard }: Turns): Figure[] {
     ratio('raw pipe', raw, 0.95),
     ratio('files', files, 0.5),
     ...times,
-    ...claudeFigures({ callboard, relay, files, raw }),
+    ...claudeFigures(all),
   ];
 }
 
 /** What each `claude` used: more CPU beside Callboard would be extra work in `claude`, more waiting a CPU that others occupy. */
-const claudeFigures = (turns: Turns): Figure[] =>
+const claudeFigures = (turns: Readonly<Record<string, readonly Turn[]>>): Figure[] =>
   Object.entries(turns).flatMap(([name, of]) => [
     figure(
       `CPU of claude in a turn, p50, ${name}`,
@@ -57,6 +59,36 @@ const claudeFigures = (turns: Turns): Figure[] =>
       'ms',
     ),
   ]);
+
+/** What the store on PostgreSQL costs a turn: time beside the store in a file, and round trips. */
+export function sharedFigures({ callboard, postgres }: Turns, marks: readonly Mark[]): Figure[] {
+  const above = (share: number) => wholeOf(postgres, share) - wholeOf(callboard, share);
+  const beside = (share: number) => ({ baseline: `SQLite ${wholeOf(callboard, share).toFixed(1)} ms` });
+  const count = (name: string, step: string, within: (turn: Turn) => [from: number, until: number | undefined]) => {
+    const counts = postgres.flatMap((turn) => countIn(marks, step, within(turn)));
+    return figure(`${name}, p50, PostgreSQL`, percentile(counts, 0.5), 'a turn');
+  };
+  const wholeTurn = ({ sentAt, endedAt }: Turn): [number, number] => [sentAt, endedAt];
+  return [
+    figure('permission turn, p50, PostgreSQL above SQLite', above(0.5), 'ms', { atMost: 10, ...beside(0.5) }),
+    figure('permission turn, p95, PostgreSQL above SQLite', above(0.95), 'ms', beside(0.95)),
+    count('round trips, message -> line in the FIFO', ASKED, ({ sentAt }) => [sentAt, lineAfter(marks, sentAt)]),
+    count('round trips, allow -> line in the FIFO', ASKED, ({ askedAt }) => [askedAt, lineAfter(marks, askedAt)]),
+    count('round trips from message to end', ASKED, wholeTurn),
+  ];
+}
+
+const lineAfter = (marks: readonly Mark[], from: number): number | undefined =>
+  marks.find(({ step, at }) => step === 'line written' && at >= from)?.at;
+
+/** The mark of a round trip to the database. */
+const ASKED = 'database asked';
+
+/** How many marks there are in between; nothing if the end is not known. */
+function countIn(marks: readonly Mark[], step: string, [from, until]: [number, number | undefined]): number[] {
+  if (until === undefined) return [];
+  return [marks.filter((mark) => mark.step === step && mark.at >= from && mark.at <= until).length];
+}
 
 const middle = (turns: readonly Turn[], of: (turn: Turn) => number): number => percentile(turns.map(of), 0.5);
 

@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import type { Random } from './random.ts';
+
+/** The way from one machine to the database; each byte goes through it. */
+export interface DatabaseLink {
+  readonly port: number;
+  /** Cuts one open connection in the middle of its traffic; returns false if there is none. */
+  cutOne(): boolean;
+  /**
+   * Cuts the whole link. `refuse`: connections end and new ones are refused, as when a process is gone; `swallow`: nothing
+   * passes, and nobody is told, as when a cable is pulled.
+   */
+  block(how: 'refuse' | 'swallow'): void;
+  /** Lets everything pass again; what was swallowed arrives late. */
+  unblock(): void;
+  close(): Promise<void>;
+}
+
+/** @param host where it listens: the loopback address, or that of the network to a machine in a namespace of its own */
+export async function createDatabaseLink(databasePort: number, random: Random, host: string): Promise<DatabaseLink> {
+  const open = new Map<Socket, Socket>();
+  let blocked: 'refuse' | 'swallow' | null = null;
+  const cut = (client: Socket, upstream: Socket) => {
+    open.delete(client);
+    client.resetAndDestroy();
+    upstream.resetAndDestroy();
+  };
+  const server = createServer({ noDelay: true, pauseOnConnect: true }, (client) => {
+    client.on('error', () => undefined);
+    if (blocked === 'refuse') return void client.resetAndDestroy();
+    const upstream = connect({ port: databasePort, host: '127.0.0.1', noDelay: true });
+    open.set(client, upstream);
+    const end = () => {
+      if (blocked === 'swallow') return; // nobody is told
+      open.delete(client);
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const side of [client, upstream]) side.on('error', end).on('close', end);
+    if (blocked !== null) return; // accepted by the system, and never answered
+    join(client, upstream);
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    cutOne() {
+      const [first, ...others] = [...open];
+      if (first === undefined) return false;
+      cut(...random.pick([first, ...others]));
+      return true;
+    },
+    block(how) {
+      blocked = how;
+      for (const [client, upstream] of open) {
+        if (how === 'refuse') cut(client, upstream);
+        else {
+          client.unpipe(upstream).pause();
+          upstream.unpipe(client).pause();
+        }
+      }
+    },
+    unblock() {
+      const wasSwallowing = blocked === 'swallow';
+      blocked = null;
+      if (!wasSwallowing) return;
+      for (const [client, upstream] of open) {
+        if (client.destroyed || upstream.destroyed) cut(client, upstream);
+        else join(client, upstream);
+      }
+    },
+    async close() {
+      for (const [client, upstream] of open) cut(client, upstream);
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function join(client: Socket, upstream: Socket): void {
+  client.pipe(upstream);
+  upstream.pipe(client);
+}

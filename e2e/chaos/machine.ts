@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { git } from '../../test-support/git.ts';
+import type { AtEnd } from '../../test-support/temporary-folder.ts';
+import { type Installation, install, ofClone, type Running } from '../support/callboard.ts';
+import { type Door, doorOf } from './cutting-proxy.ts';
+import { createDatabaseLink } from './database-link.ts';
+import { makeNamespace, type Namespace } from './namespaces.ts';
+import type { Random } from './random.ts';
+
+export const TOKEN = 'a-token-for-the-time-of-the-test';
+
+/** One Callboard: its installation, and what runs of it. */
+export interface Machine {
+  readonly name: string;
+  readonly installation: Installation;
+  /** Null with a store in a file. */
+  readonly link: Link | null;
+  /** The process that was started as `npm start` does; a new one after each restart. */
+  startedPid(): number;
+  /** Starts Callboard; again after its supervisor was killed. */
+  start(): Promise<void>;
+  /** Where its web server is now. */
+  door(): Door;
+  stop(): Promise<void>;
+}
+
+/** The way from a machine to the database. */
+export interface Link {
+  /** Cuts one connection in the middle of its traffic; returns false if there is none. */
+  cutOne(): boolean;
+  /** `refuse`: as when a process is gone; `swallow`: as when a cable is pulled. */
+  block(how: 'refuse' | 'swallow'): void;
+  unblock(): void;
+}
+
+export interface MachineOptions {
+  name: string;
+  isEmulated: boolean;
+  random: Random;
+  /** The database that machines share, as seen from here; null for a store in a file. */
+  database: { url: string; port: number } | null;
+  /** Whether the machine gets a network of its own. */
+  hasNamespace: boolean;
+  atEnd: AtEnd;
+}
+
+/** The same on every machine: nobody asks it, its name is all that counts. */
+const REMOTE = 'git://127.0.0.1:1/team/shop.git';
+/** In a network of its own any port is free. */
+const PORT_IN_NAMESPACE = 3_100;
+
+/** Installs Callboard in a folder of its own, with a link to the database that can be cut. */
+export async function createMachine(options: MachineOptions): Promise<Machine> {
+  const { name, isEmulated, database, hasNamespace, atEnd } = options;
+  const namespace = hasNamespace ? makeNamespace(atEnd) : null;
+  const link = database === null ? null : await openLink(database, namespace, options);
+  const cutSockets = fileURLToPath(new URL('cut-sockets.ts', import.meta.url));
+  const env = {
+    CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex'),
+    NODE_OPTIONS: `--import ${cutSockets}`,
+    ...(link !== null && { CALLBOARD_DATABASE_URL: link.url, CALLBOARD_MACHINE_NAME: name }),
+  };
+  const installation = await install(env, atEnd, isEmulated);
+  if (database !== null) await git(installation.repo, 'remote', 'add', 'origin', REMOTE);
+  const socket = join(installation.folder, 'web.sock');
+  if (namespace !== null) {
+    await namespace.lend(Number(new URL(installation.model.url).port), installation.folder);
+    await namespace.offer(PORT_IN_NAMESPACE, socket);
+  }
+  let running: Running | undefined;
+  return {
+    name,
+    installation,
+    link,
+    startedPid: () => running?.supervisor.pid ?? -1,
+    async start() {
+      const more = database === null ? [] : ['--trust-shared-store'];
+      running = await installation.start(namespace === null ? 0 : PORT_IN_NAMESPACE, within(namespace), more);
+    },
+    door() {
+      if (running === undefined) throw new Error(`${name} was not started`);
+      const door = doorOf(running.origin);
+      return namespace === null ? door : { ...door, connect: { path: socket } };
+    },
+    stop: async () => running?.stop(),
+  };
+}
+
+function within(namespace: Namespace | null): typeof ofClone {
+  if (namespace === null) return ofClone;
+  const [node, ...flags] = namespace.prefix;
+  return { ...ofClone, node, flags: [...flags, ofClone.node, ...(ofClone.flags ?? [])] };
+}
+
+async function openLink(
+  { url, port }: { url: string; port: number },
+  namespace: Namespace | null,
+  { random, atEnd }: MachineOptions,
+): Promise<Link & { url: string }> {
+  const host = namespace?.host ?? '127.0.0.1';
+  const proxy = await createDatabaseLink(port, random, host);
+  atEnd(proxy.close);
+  const own = url.replace(`@127.0.0.1:${port}/`, `@${host}:${proxy.port}/`);
+  let isWireOut = false;
+  return {
+    url: own,
+    cutOne: proxy.cutOne,
+    block(how) {
+      isWireOut = how === 'swallow' && namespace !== null;
+      if (isWireOut) namespace?.setWire(false);
+      else proxy.block(how);
+    },
+    unblock() {
+      if (isWireOut) namespace?.setWire(true);
+      else proxy.unblock();
+      isWireOut = false;
+    },
+  };
+}
