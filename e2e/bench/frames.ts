@@ -33,7 +33,7 @@ type TraceEvent = z.infer<typeof TraceEvent>;
 const Trace = z.object({ traceEvents: z.array(z.unknown()) });
 
 /** With `BENCH_PROFILES`, a folder, the trace of each recording goes there, with a CPU profile, which costs time itself. */
-const { BENCH_PROFILES: profiles } = process.env;
+const profiles = process.env.BENCH_PROFILES || undefined;
 
 /**
  * Records what the page's main thread does during `act`, from a trace of Chromium. The page draws frames all the while, so
