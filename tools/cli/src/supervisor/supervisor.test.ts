@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
@@ -29,6 +29,22 @@ function supervise(parts: Partial<SupervisorParts> = {}, args: string[] = []) {
   });
   onTestFinished(() => supervisor.stop());
   return { supervisor, lines };
+}
+
+/** Kills the web server until its port is taken before the supervisor has started it again. */
+async function takePortFromWebServer(port: number): Promise<Server> {
+  for (;;) {
+    const { web } = await reportsOf(port);
+    process.kill(web.pid, 'SIGKILL');
+    await untilGone(web.pid);
+    const squatter = createServer().listen(port, '127.0.0.1');
+    const failure: unknown = await once(squatter, 'listening').then(
+      () => undefined,
+      (error) => error,
+    );
+    if (failure === undefined) return squatter;
+    if (!(failure instanceof Error && 'code' in failure && failure.code === 'EADDRINUSE')) throw failure;
+  }
 }
 
 it('starts both with one secret, and leaks no secret', async () => {
@@ -121,11 +137,7 @@ it('says why a server that was up cannot start again, keeps trying, and gives no
   const timing = { backOff: { firstMs: 300, capMs: 300, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
   const { supervisor, lines } = supervise({ timing });
   const { port } = await supervisor.start(never);
-  const { web } = await reportsOf(port);
-  process.kill(web.pid, 'SIGKILL');
-  await untilGone(web.pid);
-  const squatter = createServer().listen(port, '127.0.0.1');
-  await once(squatter, 'listening');
+  const squatter = await takePortFromWebServer(port);
   const words = `the web server cannot start again: listen EADDRINUSE: address already in use 127.0.0.1:${port}. It is tried every few seconds; sessions go on meanwhile.`;
   await eventually(() => expect(supervisor.problems()).toEqual([words]));
   await expect(supervisor.createLink(never)).rejects.toThrow(words);

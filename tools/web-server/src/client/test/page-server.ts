@@ -70,14 +70,14 @@ export function startPageServer(board: () => BoardView): PageServer {
   function handle(command: RoutedCommand, route: Route) {
     const method = route.method.toLowerCase() as Lowercase<Route['method']>; // the same five words
     return http[method](`*${route.path}`, async ({ request, params }) => {
+      // Every page says it, whatever the test is about, also one that is just being closed, with its body gone.
+      if (command === 'tell_looking') return HttpResponse.json({});
       const named = Object.fromEntries(pathFields(route).map((name) => [name, String(params[name])]));
       const query = Object.fromEntries(new URL(request.url).searchParams);
       const text = await request.text();
       const body: unknown = text === '' ? {} : JSON.parse(text);
       const input = { ...query, ...named, ...(route.body === undefined ? Object(body) : { [route.body]: body }) };
       if (command === 'get_board') return HttpResponse.json(board());
-      // Every page says it, whatever the test is about.
-      if (command === 'tell_looking') return HttpResponse.json({});
       received.push({ command, input });
       const answer = answers[command] as ((given: unknown) => object) | undefined; // its own input, from its own route
       if (answer === undefined) return problem('internal', `The test has no answer to ${command}.`);
