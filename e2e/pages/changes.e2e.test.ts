@@ -41,6 +41,12 @@ it('shows 300 files smoothly: a tree, keys from file to file, and only what is i
   await expect.poll(current).toContain('file-020.ts');
   await page.keyboard.press('[');
   await expect.poll(current).toContain('file-010.ts');
+  // A list that moved without the reader, as when patches load, is still at the chosen file.
+  await page.keyboard.press('j');
+  await expect.poll(current).toContain('file-020.ts');
+  await list.evaluate((box) => box.scrollBy(0, 40));
+  await page.keyboard.press('[');
+  await expect.poll(current).toContain('file-010.ts');
   await page.keyboard.press('k');
   await expect.poll(current).toContain('file-000.ts');
   await list.getByText('export const n = 0;').first().waitFor();

@@ -18,6 +18,9 @@ import css from './stage-changes.module.css';
 import type { ChangesListState } from './use-changes-list.ts';
 import { useColours } from './use-colours.ts';
 
+/** Keys that scroll, or go to a line or a comment. Those that go from file to file start from the chosen one. */
+const MOVES_READER = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End| |n|p)$/;
+
 interface ChangesListProps {
   stageId: StageId;
   diff: StageDiff;
@@ -47,7 +50,7 @@ export function ChangesList({ stageId, diff, list, writing, me, end }: ChangesLi
       onPointerMove={hand.onPointerMove}
       onClick={hand.onClick}
       onKeyDown={(event) => {
-        list.letGo();
+        if (MOVES_READER.test(event.key)) list.letGo();
         hand.onKeyDown(event);
       }}
     >

@@ -118,9 +118,9 @@ export function useChangesList(input: ChangesListInput) {
     showText: ({ path }: FileDiff, isText: boolean) => useReviewUi.getState().showText(stageId, path, isText),
     /** The reader moves on their own. */
     letGo: () => chosen !== null && setChosen(null),
-    /** From the file at the top to one after or before it; a file whose head is not at the top goes to its head first. */
+    /** From the file at the top to one after or before it; one the reader scrolled into goes to its head first. */
     goBy: (by: number) => {
-      const isAtHead = rows[first?.index ?? 0]?.kind === 'file' || current !== top;
+      const isAtHead = rows[first?.index ?? 0]?.kind === 'file' || current !== top || current === chosen;
       const next = by < 0 && !isAtHead ? current : current + by;
       goTo(Math.min(Math.max(next, 0), files.length - 1));
     },
