@@ -124,6 +124,8 @@ function databasesOf(state: WriterState, parts: WriterParts): (link: PgLink) => 
     commit: (link) =>
       parts.passOn().alone(async () => {
         const step = current();
+        // The connection that follows may be there already, and would never be asked what became of this commit.
+        if (link.isBroken()) throw new DatabaseUnreachable('the connection broke before the commit');
         step.isCommitting = true;
         const hasNews = step.commit > step.begun.commit;
         const results = await link.queryAll(hasNews ? closing(step, parts.writerId) : 'commit');
