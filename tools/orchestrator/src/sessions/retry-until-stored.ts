@@ -17,15 +17,24 @@ const LONGEST_PAUSE_MS = 10_000;
  * own unless `options` say otherwise, because output is in the spool too.
  * @throws any error that is not a failure of the store, and the signal's reason
  */
-export async function retryUntilStored<T>(
-  { store, log, signal }: RetryParts,
+export const retryUntilStored = <T>(
+  parts: RetryParts,
   work: (tx: Tx) => Promise<T>,
   options: CommitOptions = { sync: 'later' },
+): Promise<T> => retryWhileStoreFails(parts, () => parts.store.transact(work, options));
+
+/**
+ * Repeats an attempt until the store does not fail it: for what must be read whenever the store answers again.
+ * @throws as `retryUntilStored`
+ */
+export async function retryWhileStoreFails<T>(
+  { log, signal }: Omit<RetryParts, 'store'>,
+  attempt: () => Promise<T>,
 ): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     signal.throwIfAborted();
     try {
-      return await store.transact(work, options);
+      return await attempt();
     } catch (error) {
       if (!isStorageFailure(error)) throw error;
       log.info({ err: error }, 'the store failed; retrying');

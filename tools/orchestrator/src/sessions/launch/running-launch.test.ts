@@ -6,11 +6,13 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import { silent, withFields } from '../../../test/support/test-store.ts';
+import { DatabaseUnreachable } from '../../store/storage-failure.ts';
 import { watchLaunch } from './running-launch.ts';
 
 const GRACES = { interruptMs: 50, endSessionMs: 50, signalMs: 50 };
 
-it('can be stopped after a stop that failed', async () => {
+/** A launch whose store fails to read its session as often as `failures` has errors. */
+async function launchWith(failures: Error[]) {
   const session = await busyTestSession();
   const { store, stageId } = session;
   const launch = await store.read.launches.find(session.launchId());
@@ -35,9 +37,9 @@ it('can be stopped after a stop that failed', async () => {
     marked: async () => undefined,
     detach: async () => undefined,
   };
-  let isDown = true;
   const find: typeof store.read.sessions.find = async (id) => {
-    if (isDown) throw new Error('the disk is gone');
+    const failure = failures.shift();
+    if (failure !== undefined) throw failure;
     return store.read.sessions.find(id);
   };
   const failing = { ...store, read: withFields(store.read, { sessions: { ...store.read.sessions, find } }) };
@@ -52,10 +54,21 @@ it('can be stopped after a stop that failed', async () => {
     findMessages,
     ...ends,
   };
-  const running = watchLaunch(executor, parts);
+  const record = () => store.read.sessions.find(stageId);
+  return { running: watchLaunch(executor, parts), child, record };
+}
+
+it('can be stopped after a stop that failed', async () => {
+  const { running, record } = await launchWith([new Error('the disk is gone')]);
   await expect(running.stop('Stopped by Ada.')).rejects.toThrow('the disk is gone');
-  isDown = false;
   await running.stop('Stopped by Bo.');
   expect(await running.ended).toEqual({ kind: 'stopped', reason: 'Stopped by Ada.' });
-  expect(await store.read.sessions.find(stageId)).toMatchObject({ state: 'ended' });
+  expect(await record()).toMatchObject({ state: 'ended' });
+});
+
+it('settles a process that died while the database was out of reach', async () => {
+  const { running, child, record } = await launchWith([new DatabaseUnreachable('no'), new DatabaseUnreachable('no')]);
+  child.kill('SIGKILL');
+  expect(await running.ended).toMatchObject({ kind: 'died' });
+  expect(await record()).toMatchObject({ state: 'ended', launchId: null });
 });

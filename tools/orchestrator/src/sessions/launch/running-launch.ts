@@ -8,7 +8,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { LaunchRecord, SessionRecord } from '../../store/records.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
-import { retryUntilStored } from '../retry-until-stored.ts';
+import { retryUntilStored, retryWhileStoreFails } from '../retry-until-stored.ts';
 import { watchLeftovers } from './leftover-processes.ts';
 import { createLaunchStopper, type LaunchStopper, type StopGraces } from './stop-launch.ts';
 
@@ -55,9 +55,12 @@ export function watchLaunch(executor: SessionExecutor, parts: RunningParts): Run
     if (watching.signal.aborted) return null;
     await executor.finish();
     if (watching.signal.aborted) return null; // not all output is stored: the next start settles the launch
-    const record = await store.read.sessions.find(launch.stageId);
-    const end = await launchEnd(exit, record, executor, { parts, stopper });
-    const found = await findInConversation(parts, record, launch);
+    // A shared store may be out of reach for a while, and nobody else settles the end.
+    const { record, end, found } = await retryWhileStoreFails({ log, signal: watching.signal }, async () => {
+      const record = await store.read.sessions.find(launch.stageId);
+      const end = await launchEnd(exit, record, executor, { parts, stopper });
+      return { record, end, found: await findInConversation(parts, record, launch) };
+    });
     const settle = async (tx: Tx) => {
       await endLaunch(tx, launch, end, found);
       tx.afterCommit(parts.onEnded);
