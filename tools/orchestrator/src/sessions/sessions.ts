@@ -213,10 +213,12 @@ function createRecovery(
 
   return {
     async adopt(launchId, process) {
+      const found = await store.read.launches.find(launchId);
+      // Before it is attached: a failure is tried again, and two executors would both read its spool.
+      const record = found && (await store.read.sessions.find(found.stageId));
       const launch = await registry.attach(launchId, process);
       onLaunchNews('re-attached');
       const { stageId } = launch.executor.launch;
-      const record = await store.read.sessions.find(stageId);
       // Callboard ended before it had stopped the process.
       if (record?.alarm != null) registry.stopAlarmed(stageId);
       else if (record?.terminal != null) registry.stop(stageId, endedForTerminal(record.terminal));

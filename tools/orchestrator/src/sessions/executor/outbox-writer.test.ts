@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../../../../../test-support/until.ts';
 import { answer, control, gone, insert, rowOf, startTestWriter } from '../../../test/support/test-outbox-writer.ts';
 import { asked } from '../../../test/support/test-session.ts';
+import { DatabaseUnreachable } from '../../store/storage-failure.ts';
 
 it('writes accepted rows in order, and marks them', async () => {
   const { session, writer, ids } = await startTestWriter();
@@ -94,6 +95,23 @@ it('reports any other error, and retries at the next nudge', async () => {
   writer.nudge();
   await writer.drain();
   expect(ids()).toEqual(['a']);
+});
+
+it('retries by itself when the store could not be read, though nothing was written meanwhile', async () => {
+  const { session, writer, ids, onWrite, errors } = await startTestWriter();
+  const { outbox } = session.store.read;
+  const { listOf } = outbox;
+  const failure = new DatabaseUnreachable('no');
+  const failures = [failure, failure];
+  outbox.listOf = (...given) => (failures.length > 0 ? Promise.reject(failures.pop()) : listOf(...given));
+  onWrite.now = async (id) => {
+    if (id === 'a') await insert(session, { late: answer() }); // the writer is busy, so it has to look for it
+  };
+  await insert(session, { a: answer() });
+  await until('the late row is written', () => ids().length === 2);
+  expect(ids()).toEqual(['a', 'late']);
+  expect(errors).toEqual([failure, failure]);
+  await writer.drain();
 });
 
 it('leaves a message in the queue if it returned there while it was being written', async () => {

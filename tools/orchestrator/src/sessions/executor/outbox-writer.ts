@@ -6,6 +6,7 @@ import type { Edges } from '../../lib/edges.ts';
 import { AppError } from '../../lib/errors.ts';
 import { createNudgedWorker, type NudgedWorker } from '../../lib/nudged-worker.ts';
 import type { OutboxRow } from '../../store/records.ts';
+import { isStorageFailure } from '../../store/storage-failure.ts';
 import type { Store, Tx } from '../../store/store.ts';
 
 /** An answer whose echo was faster is confirmed already, and stays so. */
@@ -33,7 +34,10 @@ export interface OutboxWriterParts {
   onError: (error: unknown) => void;
 }
 
-/** Writes the outbox of a launch. `nudge` makes it query the store for rows that it was not handed: at the start, and after a failure. */
+/**
+ * Writes the outbox of a launch. `nudge` makes it query the store for rows that it was not handed: at the start, and after a
+ * failure. After a failure of the store it does so by itself.
+ */
 export interface OutboxWriter extends NudgedWorker {
   /** Takes rows that were just committed. If nothing waits before them, the first line is in the pipe when this returns. */
   take(rows: readonly OutboxRow[]): void;
@@ -58,6 +62,7 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
   let mustLook = true;
   let state: 'resting' | 'writing' | 'stopped' = 'resting';
   const marks = createMarks(store, onError);
+  const again = createAgain(() => passes.nudge());
 
   async function writeRow(row: OutboxRow): Promise<void> {
     const line = encodeRow(row);
@@ -88,16 +93,17 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
     state = 'writing';
     let waiting: OutboxRow[] = [];
     try {
-      const found = mustLook ? await lookIntoStore() : [];
-      waiting = [...found, ...handed].toSorted((a, b) => a.ordinal - b.ordinal);
+      waiting = [...(mustLook ? await lookIntoStore() : []), ...handed].toSorted((a, b) => a.ordinal - b.ordinal);
       handed = [];
       for (let row = next(waiting); row !== undefined; row = next(waiting)) await writeRow(row);
       if (waiting.length > 0) keep(waiting);
       state = 'resting';
+      again.worked();
     } catch (error) {
       keep(waiting);
       const isGone = error instanceof AppError && error.code === 'process_gone';
       state = isGone ? 'stopped' : 'resting';
+      again.after(error);
       if (!isGone) throw error;
       onGone();
     }
@@ -119,18 +125,41 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
       handed = [...handed, ...(mustLook ? rows.filter(isMarked) : rows)];
       passes.nudge();
     },
-    nudge() {
-      if (mustLook) passes.nudge();
-    },
+    nudge: () => void (mustLook && passes.nudge()),
     async drain() {
       await passes.drain();
       await marks.store().catch(onError);
     },
     async stop() {
       await passes.stop();
+      again.stop();
       marks.stop();
       state = 'stopped';
     },
+  };
+}
+
+const FIRST_AGAIN_MS = 250;
+const LONGEST_AGAIN_MS = 10_000;
+
+/**
+ * Calls `retry` some time after a failure of the store; the pauses grow until something has worked. Nobody hears of reads that
+ * a shared store fails, so nobody would nudge.
+ */
+function createAgain(retry: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  let ms = FIRST_AGAIN_MS;
+  return {
+    after(error: unknown): void {
+      if (!isStorageFailure(error)) return;
+      clearTimeout(timer);
+      timer = setTimeout(retry, ms).unref();
+      ms = Math.min(ms * 2, LONGEST_AGAIN_MS);
+    },
+    worked(): void {
+      ms = FIRST_AGAIN_MS;
+    },
+    stop: (): void => clearTimeout(timer),
   };
 }
 
