@@ -113,7 +113,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
     socket.on('message', (data) => void onCommand(connection, String(data)));
     try {
       const view = await board();
-      tell([connection], { type: 'init', protocol: PROTOCOL_VERSION, version, seq: view.seq, data: view });
+      tell([connection], initFrame(view, version));
       for (const event of early) if (event.seq > view.seq) tell([connection], eventFrame(event));
       connections.add(connection);
       socket.on('close', () => connections.delete(connection) && live.watch());
@@ -137,10 +137,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
   }
 
   const live = createLive(connections, tell, peers);
-  const unlisten = store.onEvent((event) => {
-    tell(connections, eventFrame(event));
-    if (peers !== undefined && event.type === 'stage-updated') live.watch(); // it may have got another machine
-  });
+  const unlisten = passEvents(parts, connections, tell, live);
 
   return {
     port: await listen(server, host, port),
@@ -187,6 +184,39 @@ function createLive(
       peers?.door.close();
     },
   };
+}
+
+/** Passes on all events, and the whole board when the event log has begun anew. Returns a function that stops that. */
+function passEvents(
+  { store, board, version, peers }: GatewayParts,
+  connections: ReadonlySet<Connection>,
+  tell: (receivers: Iterable<Connection>, frame: ReturnType<typeof initFrame | typeof eventFrame>) => void,
+  live: Pick<ReturnType<typeof createLive>, 'watch'>,
+): () => void {
+  let newest = 0;
+  const begin = (view: BoardView): void => {
+    if (view.seq > newest) tell(connections, initFrame(view, version)); // a later event shows the gap as well
+  };
+  const unlisten = [
+    store.onEvent((event) => {
+      newest = event.seq;
+      tell(connections, eventFrame(event));
+      if (peers !== undefined && event.type === 'stage-updated') live.watch(); // it may have got another machine
+    }),
+    store.onEpoch(() => void board().then(begin, () => closeAll(connections))),
+  ];
+  return () => {
+    for (const stop of unlisten) stop();
+  };
+}
+
+const initFrame = (view: BoardView, version: string) => ({
+  ...{ type: 'init', protocol: PROTOCOL_VERSION, version, seq: view.seq, data: view },
+});
+
+/** The clients connect again, and begin with the whole board. */
+function closeAll(connections: ReadonlySet<Connection>): void {
+  for (const { socket } of connections) socket.close(1012);
 }
 
 const eventFrame = ({ type, seq, at, data }: BoardEvent) => ({ type: wireName(type), seq, at, data });

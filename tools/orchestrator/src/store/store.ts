@@ -147,6 +147,11 @@ export interface Store {
    * A hint: it may come late, twice or for nothing. Never with a store that has one user.
    */
   onForeignCommit(listener: () => void): () => void;
+  /**
+   * Calls the listener when the event log has begun anew because a shared database was started again: events may be missing that
+   * nobody here has heard, so whoever follows them reads anew. Returns a function that unsubscribes.
+   */
+  onEpoch(listener: () => void): () => void;
   /** Tests whether the store can write, without changing anything. @throws OperationalError `storage_failed` */
   probe(): Promise<void>;
   /** Calls the listener after each transaction with the reason why the store cannot write; null if it can. */

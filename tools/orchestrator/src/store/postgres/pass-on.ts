@@ -32,12 +32,14 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
   const mutex = createKeyedMutex();
   const alone = <T>(work: () => Promise<T>): Promise<T> => mutex('passing on', work);
   const foreign = new Set<() => void>();
+  const epochs = new Set<() => void>();
   let done: Moment = { ...from };
 
   /** Reads and passes on everything up to a moment. Call within `alone`. */
   async function passOnUntil({ commit, seq }: Moment): Promise<void> {
     if (commit <= done.commit && seq <= done.seq) return;
-    if (commit - done.commit >= SKIPPED) await requireNothingLost(done.commit);
+    const isNewEpoch = commit - done.commit >= SKIPPED;
+    if (isNewEpoch) await requireNothingLost(done.commit);
     give(await readGiven(commit));
     done = { ...done, commit: Math.max(commit, done.commit) };
     for (let isWhole = done.seq >= seq; !isWhole; ) {
@@ -46,7 +48,7 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
       isWhole = events.length === 0 || done.seq >= seq; // pruned or skipped ones are missing
     }
     done = { commit: done.commit, seq: Math.max(seq, done.seq) };
-    for (const listener of foreign) subscribers.run([listener]);
+    subscribers.run([...foreign, ...(isNewEpoch ? epochs : [])]);
   }
 
   function give(given: readonly { commit: number; rows: GivenRows }[]): void {
@@ -104,9 +106,15 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
           log.debug({ reason: messageOf(error) }, 'no look at the commits of others');
         }
       }),
-    onForeignCommit(listener: () => void): () => void {
-      foreign.add(listener);
-      return () => void foreign.delete(listener);
-    },
+    /** Calls the listener when a new epoch of the event log has begun: events that were not passed on before are gone. */
+    onEpoch: listenersIn(epochs),
+    onForeignCommit: listenersIn(foreign),
   };
 }
+
+const listenersIn =
+  (listeners: Set<() => void>) =>
+  (listener: () => void): (() => void) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };

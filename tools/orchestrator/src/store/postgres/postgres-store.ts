@@ -112,6 +112,7 @@ async function createStore(
     },
     onEvent: subscribers.onEvent,
     onForeignCommit: passOn.onForeignCommit,
+    onEpoch: passOn.onEpoch,
     onUnsynced: subscribers.onUnsynced,
     onWrite: subscribers.onWrite,
     fenceWith: writer.setFence,

@@ -104,6 +104,7 @@ function createStore({ db, file, edges, log, diskPauseReason }: StoreParts): Sto
     onUnsynced,
     onWrite,
     onForeignCommit: () => () => undefined, // one process has the file
+    onEpoch: () => () => undefined,
     close: async () => {
       await queue.idle();
       await db.destroy();
