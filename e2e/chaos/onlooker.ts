@@ -44,7 +44,10 @@ export async function lookOn(transport: Transport, signal: AbortSignal, mayResyn
     async compare(within) {
       for (;;) {
         const real = await insist(within, () => transport.command('get_board', {}));
-        while (board.seq < real.seq && wrong.length === 0) await sleep(20, undefined, { signal: within });
+        const behind = (cause: unknown) =>
+          new Error(`an onlooker has heard of event ${board.seq}, and not of ${real.seq}`, { cause });
+        while (board.seq < real.seq && wrong.length === 0)
+          await sleep(20, undefined, { signal: within }).catch((cause: unknown) => Promise.reject(behind(cause)));
         if (board.seq > real.seq) continue; // something happened meanwhile
         if (!isDeepStrictEqual(board.stages, real.stages))
           wrong.push('the events make another board than the real one');

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ProjectId, type StageId } from '@callboard/contract';
+import { ProjectId, type SessionView, type StageId } from '@callboard/contract';
 import { createHttpTransport, type Transport } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
@@ -65,14 +65,15 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     ...{ isEmulated, random, atEnd, hasOwnNetworks: true, databaseSettings: [] },
   });
   const doors = await openDoors(place, random, atEnd);
-  const signal = AbortSignal.timeout(options.timeoutMs);
+  const failed = new AbortController();
+  const signal = AbortSignal.any([AbortSignal.timeout(options.timeoutMs), failed.signal]);
   const done = new AbortController();
   atEnd(() => done.abort());
   const transport = atMost(PEOPLE, doors.transport);
   const ledger: Ledger = { decisions: new Map(), messages: [] };
   const onlookers = await lookOnEverywhere(place, doors, AbortSignal.any([signal, done.signal]));
   const answering = answerAll(transport, ledger, done.signal, signal);
-  answering.catch(() => undefined); // awaited at the end, unless something else fails first
+  answering.catch((error: unknown) => failed.abort(error)); // without answers, nothing would come to rest
   const stages = await startStages({ transport, random, signal }, options.stages, place);
   // A conversation with nothing on disk cannot be resumed: by now each one has had its first turn.
   for (const stageId of stages) await untilQuiet(transport, stageId, signal);
@@ -184,10 +185,15 @@ async function talk({ transport, ledger, random, signal }: Talkers, stageId: Sta
 
 /** Waits until nothing is left to do for the stage; continues a session that was cut off, as a person would. */
 async function untilQuiet(transport: Transport, stageId: StageId, signal: AbortSignal): Promise<void> {
+  let last: SessionView | null = null;
+  const whenAborted = () => console.error(`${stageId} did not come to rest: ${JSON.stringify(last)}`);
+  signal.addEventListener('abort', whenAborted);
   for (;;) {
     const { session } = await insist(signal, () => transport.command('get_session', { stageId }));
+    last = session;
     const isOver = session.state === 'idle' || session.state === 'ended';
-    if (isOver && session.queued === 0 && session.lastTurn?.outcome === 'succeeded') return;
+    if (isOver && session.queued === 0 && session.lastTurn?.outcome === 'succeeded')
+      return signal.removeEventListener('abort', whenAborted);
     if (session.state === 'idle' && session.queueHeld)
       await insist(signal, () => transport.command('release_queue', { stageId }));
     else if (session.state === 'ended' || session.state === 'failed') await start(transport, stageId, signal);
