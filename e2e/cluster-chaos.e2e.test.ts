@@ -7,7 +7,7 @@ import { FIXED_SEED, isLong, prove, testTimeoutMs } from './chaos/prove.ts';
 const MACHINES = Number(process.env.CHAOS_MACHINES ?? 3);
 const SHORT = { stages: 3, messages: 2, kills: 9, timeoutMs: 300_000, outageMs: 2_500 };
 const ALL: Victims = [...VICTIMS, ...SHARED_VICTIMS];
-/** Not part of `npm test` yet: one of six runs did not settle (docs/scale.md). */
+/** Not part of `npm test` yet: an onlooker has once got events twice (docs/scale.md). */
 const lack = isLong ? postgresLack : 'needs npm run chaos -- --cluster';
 
 describe.skipIf(lack !== '')(`several machines on one store${lack && ` (${lack})`}`, () => {
