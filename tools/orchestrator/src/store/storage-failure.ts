@@ -116,6 +116,18 @@ export const storageFailed = ({ words }: StorageTrouble, cause: unknown): Operat
     { cause },
   );
 
+/** Returns the error for the caller whose commit was cut off, if Callboard stops before it can learn what became of it. */
+export const outcomeUnknown = (cause: unknown): OperationalError =>
+  new OperationalError(
+    'no_confirmation',
+    'Callboard stopped while the database could not be reached, so it is unknown whether this was stored. Look at the state before trying again.',
+    { cause },
+  );
+
+/** Whether the store was closed before anybody could learn whether something was stored. */
+export const isOutcomeUnknown = (error: unknown): boolean =>
+  error instanceof OperationalError && error.code === 'no_confirmation';
+
 /** Whether the file is damaged, or is not a database. */
 export const isDamage = (error: unknown): boolean => [CORRUPT, NOT_A_DATABASE].includes(resultCode(error) ?? 0);
 

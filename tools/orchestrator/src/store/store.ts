@@ -117,7 +117,8 @@ export interface Store {
    * Runs `work` in one transaction. Transactions run one after another, in the order of the calls. Listeners get the
    * events after the commit and before the next transaction starts, so in the order of their `seq`. Must not be called
    * from within `work`. A process that ends loses no commit, whatever `options` say.
-   * @throws OperationalError `storage_failed` if the store itself fails (a full disk, say); whatever `work` throws
+   * @throws OperationalError `storage_failed` if the store itself fails (a full disk, say), and then nothing was stored;
+   *   `no_confirmation` if the store is closed before it is known whether it was stored; whatever `work` throws
    */
   transact<T>(work: (tx: Tx) => Promise<T>, options?: CommitOptions): Promise<T>;
   /**

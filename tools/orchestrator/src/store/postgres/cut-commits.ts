@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { z } from 'zod';
-import { type StorageTrouble, storageFailed, troubleOf } from '../storage-failure.ts';
+import { outcomeUnknown, type StorageTrouble, storageFailed, troubleOf } from '../storage-failure.ts';
 import type { Done } from './commit-statements.ts';
 import type { PgLink } from './pg-link.ts';
 
@@ -14,9 +14,22 @@ const UNKNOWN: StorageTrouble = { isDiskFull: false, isDoubtful: false, words: '
  * @param tellOf tells the listeners of a commit that was made
  */
 export function createCutCommits(writerId: string, tellOf: (done: Done) => Promise<void>) {
-  let open: { commit: number; settle: (isCommitted: boolean) => Promise<void> } | null = null;
+  let open: { commit: number; settle: (isCommitted: boolean) => Promise<void>; giveUp: () => void } | null = null;
+  let isOver = false;
+
+  function giveUp(): void {
+    isOver = true;
+    open?.giveUp();
+    open = null;
+  }
+
   return {
-    /** Resolves when the next connection tells that it was committed. @throws OperationalError `storage_failed` if it was not */
+    /** Whether it is unknown what became of a commit. */
+    isOpen: () => open !== null,
+    /**
+     * Resolves when the next connection tells that it was committed.
+     * @throws OperationalError `storage_failed` if it was not; `no_confirmation` if the store is closed before anybody knows
+     */
     later<T>(done: Done, value: T, cause: unknown): Promise<T> {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       promise.catch(() => undefined); // whoever began the transaction gets it
@@ -27,7 +40,9 @@ export function createCutCommits(writerId: string, tellOf: (done: Done) => Promi
           await tellOf(done);
           resolve(value);
         },
+        giveUp: () => reject(outcomeUnknown(cause)),
       };
+      if (isOver) giveUp();
       return promise;
     },
     /** For each new connection: registers this process, and settles what is open. */
@@ -40,10 +55,7 @@ export function createCutCommits(writerId: string, tellOf: (done: Done) => Promi
       open = null;
       await settled?.settle(Commit.parse(row?.rows[0]).commit === settled.commit);
     },
-    /** Nobody will learn any more what became of it. */
-    giveUp(): void {
-      void open?.settle(false);
-      open = null;
-    },
+    /** No connection will come any more that could tell what became of it, now or later. */
+    giveUp,
   };
 }

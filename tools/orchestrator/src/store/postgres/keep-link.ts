@@ -12,7 +12,8 @@ const LAST_RETRY_MS = 1_000;
 export interface LinkKeeper {
   /** Resolves with the connection. @throws what the last attempt has failed with, at once when the grace is over */
   link(): Promise<PgLink>;
-  close(): Promise<void>;
+  /** @param isNeeded makes one last attempt if there is no connection */
+  close(isNeeded: boolean): Promise<void>;
 }
 
 interface KeeperParts {
@@ -81,9 +82,11 @@ export async function keepLink({ connect, prepare, log }: KeeperParts): Promise<
       if (current !== null && !current.isBroken()) return current;
       throw failure ?? new DatabaseUnreachable('no connection yet');
     },
-    async close() {
+    async close(isNeeded) {
       closed.abort();
       await attempts;
+      if (isNeeded && (current === null || current.isBroken()))
+        await open().catch((error: unknown) => log.debug({ reason: messageOf(error) }, 'database not reached'));
       await current?.end();
     },
   };

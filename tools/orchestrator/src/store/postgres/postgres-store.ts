@@ -118,9 +118,9 @@ async function createStore(
     fenceWith: writer.setFence,
     async close() {
       await queue.idle();
+      await required(keeper).close(writer.hasUnknown()); // a last connection tells what became of a commit
       writer.giveUp();
       await news.stop();
-      await required(keeper).close();
       await pool.close();
     },
   };

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BoardEvent } from '@callboard/contract';
 import { type DatabaseAddress, parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDatabaseOn, postgresLack, runSql, startPostgres } from '../../../../../test-support/postgres.ts';
 import { until } from '../../../../../test-support/until.ts';
+import { startCommitCutter } from '../../../test/support/commit-cutter.ts';
 import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import {
@@ -160,47 +159,6 @@ describe('several machines on one database', () => {
     await expect(machinesOn(address, 1)).rejects.toMatchObject({ code: 'database_newer' });
   });
 });
-
-/** Passes a database on, and cuts a connection just before or just after the server commits what it has written. */
-async function startCommitCutter(target: DatabaseAddress) {
-  const [{ host, port } = { host: '', port: 0 }] = target.hosts;
-  const sockets = new Set<Socket>();
-  let due: 'before' | 'after' | null = null;
-  const server = createServer((near) => {
-    const far = connect(port, host);
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        near.destroy();
-        far.destroy();
-      });
-    }
-    let isCut = false;
-    near.on('data', (data) => {
-      const moment = data.includes('pg_notify') ? due : null;
-      if (moment !== null) due = null;
-      if (moment === 'before') near.destroy();
-      else far.write(data);
-      isCut ||= moment === 'after';
-    });
-    far.on('data', (data) => (isCut ? near.destroy() : near.write(data)));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const own = server.address();
-  if (own === null || typeof own === 'string') throw new Error('no port');
-  return {
-    address: { ...target, hosts: [{ host: '127.0.0.1', port: own.port }] },
-    cutNext(moment: 'before' | 'after'): void {
-      due = moment;
-    },
-  };
-}
 
 /** As a newer Callboard leaves it. */
 async function raiseVersion(store: Store): Promise<void> {

@@ -101,6 +101,7 @@ export function createWriter(parts: WriterParts) {
       state.fence = wanted;
     },
     greet: cut.greet,
+    hasUnknown: cut.isOpen,
     giveUp: cut.giveUp,
   };
 }

@@ -1,3 +1,4 @@
+import { isOutcomeUnknown } from '../storage-failure.ts';
 import type { Tx } from '../store.ts';
 
 type Work<T> = (tx: Tx) => Promise<T>;
@@ -15,7 +16,8 @@ const MOST = 8;
 /**
  * Runs pieces of work that arrive at the same time in one transaction: beginning and committing one costs as much as a
  * piece, and so does waking the listeners. A piece that arrives alone gets its own transaction. If one fails, each runs
- * again alone, so that none blocks another; a piece must therefore be repeatable.
+ * again alone, so that none blocks another; a piece must therefore be repeatable. Where it is unknown whether they were
+ * stored, none runs again.
  */
 export function createTogether(transact: <T>(work: Work<T>) => Promise<T>): <T>(work: Work<T>) => Promise<T> {
   const waiting: Piece[] = [];
@@ -39,7 +41,7 @@ export function createTogether(transact: <T>(work: Work<T>) => Promise<T>): <T>(
       .catch((error: unknown) => {
         const failed = taken.length > 0 ? taken : waiting.splice(0, 1); // empty if the transaction could not even begin
         for (const piece of failed) {
-          if (failed.length === 1) piece.fail(error);
+          if (failed.length === 1 || isOutcomeUnknown(error)) piece.fail(error);
           else piece.alone();
         }
       })
