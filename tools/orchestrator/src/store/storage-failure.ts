@@ -116,6 +116,13 @@ export const storageFailed = ({ words }: StorageTrouble, cause: unknown): Operat
     { cause },
   );
 
+/** Returns the error for a read of a store that is closed. */
+export const storeClosed = (): OperationalError =>
+  new OperationalError(
+    'orchestrator_unreachable',
+    'Callboard is stopping, so its store is not read any more. Try again once it is started.',
+  );
+
 /** Returns the error for the caller whose commit was cut off, if Callboard stops before it can learn what became of it. */
 export const outcomeUnknown = (cause: unknown): OperationalError =>
   new OperationalError(

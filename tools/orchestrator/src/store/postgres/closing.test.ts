@@ -1,9 +1,11 @@
+import { LaunchId } from '@callboard/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { postgresLack } from '../../../../../test-support/postgres.ts';
 import { startCommitCutter } from '../../../test/support/commit-cutter.ts';
 import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
 import { silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
 import type { CommitOptions } from '../store.ts';
+import { createConnect } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
 /** A store behind a proxy that cuts commits, and one beside it that sees what was stored. */
@@ -63,4 +65,37 @@ describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` 
     expect(await writing).toEqual(Array.from({ length: 3 }, () => 'no_confirmation'));
     await expect.poll(storedEvents).toBe(3);
   });
+
+  it.each([
+    ['ends', 4, 'fulfilled'],
+    ['does not end', 6, 'rejected'],
+  ] as const)(
+    'waits a moment for a read that %s, refuses all later ones, and leaves no connection',
+    async (how, count, status) => {
+      const address = await createStoreDatabase();
+      const watcher = await createConnect(address)();
+      onTestFinished(watcher.end);
+      const ask = async (text: string) => (await watcher.query({ text })).rows;
+      const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent });
+      await watcher.queryAll('begin; lock table projects in access exclusive mode');
+      const reads = Promise.allSettled(Array.from({ length: count }, () => store.read.projects.list()));
+      await expect
+        .poll(() => ask("select count(*) from pg_locks where not granted and relation = 'projects'::regclass"))
+        .toEqual([{ count: 4 }]);
+      const closing = store.close();
+      if (how === 'ends') await watcher.queryAll('commit');
+      await closing;
+      const stopping = { code: 'orchestrator_unreachable' };
+      const told = await reads;
+      expect(told.map((read) => read.status)).toEqual(Array.from({ length: count }, () => status));
+      for (const read of told) if (read.status === 'rejected') expect(read.reason).toMatchObject(stopping);
+      await expect(store.read.projects.list()).rejects.toMatchObject(stopping);
+      await expect(store.board()).rejects.toMatchObject(stopping);
+      await expect(store.read.outbox.listOf(LaunchId.parse('L1'), [])).rejects.toMatchObject(stopping);
+      if (how !== 'ends') await watcher.queryAll('rollback');
+      const others = `select count(*) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
+      await expect.poll(() => ask(others)).toEqual([{ count: 0 }]);
+    },
+  );
 });

@@ -120,8 +120,7 @@ async function createStore(
       await queue.idle();
       await required(keeper).close(writer.hasUnknown()); // a last connection tells what became of a commit
       writer.giveUp();
-      await news.stop();
-      await pool.close();
+      await Promise.all([news.stop(), pool.close()]); // a look for news may wait for the pool
     },
   };
 }

@@ -1,15 +1,20 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Schema } from '../sql/schema.ts';
+import { storeClosed } from '../storage-failure.ts';
 import { kyselyOn } from './pg-dialect.ts';
 import type { Connect, PgLink } from './pg-link.ts';
 
 /** Reads that run at the same time. */
 const MOST_LINKS = 4;
+/** How long closing waits for reads that run. */
+const CLOSE_MS = 2_000;
 
 export interface ReadPool {
   readonly db: Kysely<Schema>;
   /** Runs `work` with a connection of its own for the time. */
   use<T>(work: (link: PgLink) => Promise<T>): Promise<T>;
+  /** Refuses new and waiting reads with `orchestrator_unreachable`, waits a moment for those that run, and ends all connections. */
   close(): Promise<void>;
 }
 
@@ -19,16 +24,26 @@ export function createReadPool(connect: Connect): ReadPool {
   const links = new Set<PgLink>();
   const waiting: (() => void)[] = [];
   let count = 0;
+  let isClosed = false;
+  let hasEnded = false;
+  const empty = Promise.withResolvers<void>();
 
+  /** @throws OperationalError `orchestrator_unreachable`, also if the pool has ended its connections meanwhile */
   async function open(): Promise<PgLink> {
+    if (isClosed) throw storeClosed();
     const link = await connect();
+    if (hasEnded) {
+      await link.end();
+      throw storeClosed();
+    }
     links.add(link);
     link.onBroken(() => links.delete(link));
     return link;
   }
 
   async function acquire(): Promise<PgLink> {
-    while (count >= MOST_LINKS) await new Promise<void>((resolve) => waiting.push(resolve));
+    while (count >= MOST_LINKS && !isClosed) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (isClosed) throw storeClosed();
     count++;
     try {
       for (let link = idle.pop(); link !== undefined; link = idle.pop()) if (!link.isBroken()) return link;
@@ -42,6 +57,7 @@ export function createReadPool(connect: Connect): ReadPool {
   function leave(): void {
     count--;
     waiting.shift()?.();
+    if (isClosed && count === 0) empty.resolve();
   }
 
   function release(link: PgLink): void {
@@ -68,6 +84,12 @@ export function createReadPool(connect: Connect): ReadPool {
         release(link);
       }
     },
-    close: async () => void (await Promise.all([...links].map((link) => link.end()))),
+    async close() {
+      isClosed = true;
+      for (const refuse of waiting.splice(0)) refuse();
+      if (count > 0) await Promise.race([empty.promise, wait(CLOSE_MS, undefined, { ref: false })]);
+      hasEnded = true;
+      await Promise.all([...links].map((link) => link.end()));
+    },
   };
 }
