@@ -1,5 +1,5 @@
 import { copyFile, link, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { WorkspaceSettings } from '@callboard/contract';
 import { isAlive } from '@callboard/runtime/process-identity';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -18,13 +18,10 @@ const trial = createIsolationTrial(user);
 const hasSandbox = (await trial()).possible;
 
 const scene = async (sandbox: boolean) => {
-  const base = await temporaryFolder();
-  const dataDir = join(base, 'data');
+  const { store, edges, events, addStage, dataDir } = await openTestStore();
   const path = join(dataDir, 'worktrees/shop/S1');
-  const checkout = join(base, 'shop');
+  const checkout = join(await temporaryFolder(), 'shop');
   for (const folder of [path, checkout]) await mkdir(folder, { recursive: true });
-  await writeFile(join(dataDir, 'store.sqlite'), 'SQLite');
-  const { store, edges, events, addStage, file } = await openTestStore();
   await store.transact((tx) => tx.projects.save(sampleProject({ path: checkout, settings: { sandbox } })));
   const stageId = await addStage({ worktree: { path, branch: 'callboard/S1', base: 'abc' } });
   const open = (graceMs = 1_000) => {
@@ -47,7 +44,7 @@ const scene = async (sandbox: boolean) => {
     const { output } = await commands.output(stageId, ended.id, {});
     return { ...ended, output };
   };
-  return { ...{ dataDir, path, file, store, events, stageId, commands, open, order, run } };
+  return { ...{ dataDir, path, store, events, stageId, commands, open, order, run } };
 };
 
 type Scene = Awaited<ReturnType<typeof scene>>;
@@ -200,7 +197,7 @@ it('ends with all its processes when everything is ended while Callboard is not 
   await until('its process is stored', async () =>
     (await here.store.read.worktreeCommands.listRunning()).some(({ process }) => process !== null),
   );
-  expect(await endAllSessions(dirname(here.file), { log: () => undefined })).toEqual({ ended: 0, failed: [] });
+  expect(await endAllSessions(here.dataDir, { log: () => undefined })).toEqual({ ended: 0, failed: [] });
   expect(await left(command.id)).toEqual([]);
 });
 

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BoardEvent, StageId } from '@callboard/contract';
 import { AT, sampleProject, sampleStage } from '@callboard/contract/samples';
+import { nameOfDatabase } from '@callboard/runtime/database-url';
 import { Kysely } from 'kysely';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { dataDirLayout } from '../../src/data-dir.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Schema } from '../../src/store/sql/schema.ts';
@@ -14,6 +16,7 @@ import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { openSqliteFile } from '../../src/store/sqlite/node-sqlite.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { noteSharedStore } from '../../src/store/store-location.ts';
 import { createStoreDatabase } from './test-postgres.ts';
 
 export const silent = pino({ level: 'silent' });
@@ -33,6 +36,8 @@ export interface TestStore {
   readonly edges: Edges;
   /** The database file; empty on PostgreSQL. */
   readonly file: string;
+  /** The data directory: it holds the file, or says that the store is a database. */
+  readonly dataDir: string;
   /** Opens the same store once more, as another process would. The caller closes it. */
   openAgain(): Promise<Store>;
   /** All events published since the store was opened. */
@@ -75,6 +80,7 @@ export async function openTestStore(edges = tickingEdges(), kind: StoreKind = us
     store,
     edges,
     file: place.file,
+    dataDir: place.dataDir,
     openAgain: place.open,
     events,
     async addStage(fields = {}) {
@@ -87,19 +93,23 @@ export async function openTestStore(edges = tickingEdges(), kind: StoreKind = us
 
 interface Place {
   file: string;
+  dataDir: string;
   open: () => Promise<Store>;
 }
 
 async function createFile(edges: Edges): Promise<Place> {
-  const file = join(await temporaryFolder(), 'store.sqlite');
+  const dataDir = await temporaryFolder();
+  const { database: file } = dataDirLayout(dataDir);
   migrated ??= createMigrated();
   await writeFile(file, await migrated);
-  return { file, open: () => openSqliteStore(file, edges, silent) };
+  return { file, dataDir, open: () => openSqliteStore(file, edges, silent) };
 }
 
 async function createDatabaseOf(edges: Edges): Promise<Place> {
   const address = await createStoreDatabase();
-  return { file: '', open: () => openPostgresStore({ address, edges, log: silent }) };
+  const dataDir = await temporaryFolder();
+  await noteSharedStore(dataDirLayout(dataDir).storeLocation, nameOfDatabase(address), edges.now());
+  return { file: '', dataDir, open: () => openPostgresStore({ address, edges, log: silent }) };
 }
 
 export const stageId = (id: string): StageId => StageId.parse(id);
