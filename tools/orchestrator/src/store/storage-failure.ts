@@ -123,15 +123,15 @@ export const storeClosed = (): OperationalError =>
     'Callboard is stopping, so its store is not read any more. Try again once it is started.',
   );
 
-/** Returns the error for the caller whose commit was cut off, if Callboard stops before it can learn what became of it. */
+/** Returns the error for the caller whose commit was cut off, if Callboard cannot learn what became of it. */
 export const outcomeUnknown = (cause: unknown): OperationalError =>
   new OperationalError(
     'no_confirmation',
-    'Callboard stopped while the database could not be reached, so it is unknown whether this was stored. Look at the state before trying again.',
+    'The connection to the database was lost while this was stored, so it is unknown whether it was. Look at the state before trying again.',
     { cause },
   );
 
-/** Whether the store was closed before anybody could learn whether something was stored. */
+/** Whether nobody could learn whether something was stored. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof OperationalError && error.code === 'no_confirmation';
 

@@ -48,7 +48,8 @@ export function closing({ draft, begun, commit, events }: Done, writerId: string
     ...(draft.isSynced() ? [] : ['set local synchronous_commit = off']),
     ...(rows.length === 0 ? [] : [`insert into events (seq, at, type, data) values ${rows.join()}`]),
     ...(news.length === 0 ? [] : [`insert into given_rows ("commit", row_id, launch_id) values ${news.join()}`]),
-    `update writers set "commit" = ${commit} where id = ${text(writerId)}`,
+    `insert into writers (id, "commit") values (${text(writerId)}, ${commit})
+       on conflict (id) do update set "commit" = excluded."commit", at = now()`,
     `update cluster_state set "commit" = ${commit}, seq = ${seq} where id = 1`,
     `select pg_notify('${CHANNEL}', '${commit}')`,
     'commit',

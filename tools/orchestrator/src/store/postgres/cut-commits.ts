@@ -48,12 +48,14 @@ export function createCutCommits(writerId: string, tellOf: (done: Done) => Promi
     /** For each new connection: registers this process, and settles what is open. */
     async greet(link: PgLink): Promise<void> {
       const id = pg.escapeLiteral(writerId);
-      const [, , , row] = await link.queryAll(`begin; select 1 from cluster_state where id = 1 for update;
+      const [, , added, row] = await link.queryAll(`begin; select 1 from cluster_state where id = 1 for update;
         insert into writers (id, "commit") values (${id}, 0) on conflict do nothing;
         select "commit" from writers where id = ${id}; commit`);
       const settled = open;
       open = null;
-      await settled?.settle(Commit.parse(row?.rows[0]).commit === settled.commit);
+      // A row that was forgotten tells nothing.
+      if (added?.rowCount === 1) settled?.giveUp();
+      else await settled?.settle(Commit.parse(row?.rows[0]).commit === settled.commit);
     },
     /** No connection will come any more that could tell what became of it, now or later. */
     giveUp,

@@ -14,7 +14,8 @@ export const ownStatements: readonly string[] = [
      id bigint primary key check (id = 1), "commit" bigint not null, seq bigint not null, version bigint not null)
      with (fillfactor = 20)`,
   `insert into cluster_state (id, "commit", seq, version) values (1, 0, 0, 0) on conflict do nothing`,
-  `create table if not exists writers (id text primary key, "commit" bigint not null) with (fillfactor = 20)`,
+  `create table if not exists writers (
+     id text primary key, "commit" bigint not null, at timestamptz not null default now()) with (fillfactor = 20)`,
   `create table if not exists given_rows (
      "commit" bigint not null, row_id text not null, launch_id text not null, at timestamptz not null default now(),
      primary key ("commit", row_id))`,

@@ -4,8 +4,12 @@ import { syncFiles } from '../sync-files.ts';
 import type { ReadPool } from './read-pool.ts';
 
 const SYNC = `select pg_logical_emit_message(true, 'callboard', 'sync')`;
-/** A machine that cannot reach the database for a day finds such rows at its next start. With a sync each second, it runs about once an hour. */
-const FORGET = `delete from given_rows where at < now() - interval '1 day'`;
+/**
+ * A machine that cannot reach the database for a day finds such rows at its next start. A process that has not written for 30 days
+ * has ended; if not, its next commit adds its row again. With a sync each second, this runs about once an hour.
+ */
+const FORGET = `delete from given_rows where at < now() - interval '1 day';
+  delete from writers where at < now() - interval '30 days'`;
 const FORGET_EVERY = 3_600;
 
 /** Tracks which commits are on the server's disk, and syncs the others. */

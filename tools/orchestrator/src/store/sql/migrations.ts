@@ -280,4 +280,9 @@ export const migrations: readonly Migration[] = [
   { id: 33, statements: ruleUseStatements },
   // The machines that share a store.
   { id: 34, statements: sharedStatements },
+  // When each process that writes to a shared store did so last, so that those that have ended are forgotten.
+  {
+    id: 35,
+    statements: [{ postgres: 'alter table writers add column if not exists at timestamptz not null default now()' }],
+  },
 ];
