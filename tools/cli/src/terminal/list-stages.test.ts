@@ -1,7 +1,21 @@
-import { type BoardView, boardView, CLAUDE_UNCHECKED, NO_LIMITS, SANDBOX_UNTRIED } from '@callboard/contract';
-import { AT, sampleProject, sampleRequest, sampleSession, sampleStage } from '@callboard/contract/samples';
+import {
+  type BoardView,
+  boardView,
+  CLAUDE_UNCHECKED,
+  MachineId,
+  NO_LIMITS,
+  SANDBOX_UNTRIED,
+} from '@callboard/contract';
+import {
+  AT,
+  sampleMachine,
+  sampleProject,
+  sampleRequest,
+  sampleSession,
+  sampleStage,
+} from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
-import { boardLines } from './list-stages.ts';
+import { boardLines, withMachineNames } from './list-stages.ts';
 
 const edges = { columns: () => 72, isTerminal: false, env: {}, now: () => new Date(Date.parse(AT) + 252_000) };
 const lines = (view: BoardView, all = false) =>
@@ -101,4 +115,20 @@ it('says that a stage is on hold, or that its budget is spent', () => {
   const view = board([{ ...sampleStage({ id: 'STAGE-1' }), session: spent }, waiting]);
   expect(lines(view)).toContain('budget spent: $1.20 of $1.00');
   expect(lines({ ...view, holds: [{ scope: {}, by: 'Ada', at: AT, except: [] }] })).toMatch(/STAGE-2 .* on hold$/);
+});
+
+it('names the machine of each stage where there is more than one', () => {
+  const machineOf = (id: string, name: string) => ({ ...sampleMachine(), id: MachineId.parse(id), name });
+  const tower = machineOf('01900000-0000-7000-8000-000000000001', 'tower');
+  const laptop = machineOf('01900000-0000-7000-8000-000000000002', 'laptop');
+  const stages = [
+    { ...sampleStage({ id: 'STAGE-1', autoStart: true, machineId: tower.id }), session: null },
+    { ...sampleStage({ id: 'STAGE-2', autoStart: true }), session: null },
+  ];
+  const view = { ...board(stages), machines: [tower, laptop] };
+  expect(lines(view)).toMatch(/STAGE-1 {2}.* {2}tower {3,}\d.*\n {2}STAGE-2 {2}.*/);
+  expect(withMachineNames(view).stages).toMatchObject([{ machineName: 'tower' }, { machineName: null }]);
+  const alone = { ...view, machines: [tower] };
+  expect(lines(alone)).not.toContain('tower');
+  expect(withMachineNames(alone)).toEqual(alone);
 });

@@ -22,6 +22,7 @@ const COLUMNS: readonly (readonly [Column, string])[] = [
 /** How many done stages are shown unless all are wanted. */
 const DONE_SHOWN = 5;
 const LONGEST_TITLE = 40;
+const LONGEST_MACHINE = 16;
 
 const options = {
   project: z.string().optional(),
@@ -33,13 +34,25 @@ const options = {
 export const listStages = (invocation: Invocation): Promise<number> =>
   atDesk(invocation, options, async ({ desk, options: { json, ids, project, all }, edges, hint }) => {
     const board = ofProject(await desk.command('get_board', {}), project);
-    if (json) edges.out(safeJson(board, 2));
+    if (json) edges.out(safeJson(withMachineNames(board), 2));
     else if (ids) for (const { id } of board.stages) edges.out(id);
     else {
       for (const line of boardLines(board, { all, edges, hint })) edges.out(line);
       for (const line of boardNotices(board)) edges.err(`callboard: ${line}`);
     }
   });
+
+/** Returns the name of the machine that has the stage; null if none has, and where there is only one machine. */
+function machineOf({ machineId }: Pick<StageView, 'machineId'>, { machines }: BoardView): string | null {
+  if (machines.length < 2) return null;
+  return machines.find(({ id }) => id === machineId)?.name ?? null;
+}
+
+/** Returns the board for `--json`: where there is more than one machine, each stage has the name of its machine, or null. */
+export function withMachineNames(board: BoardView) {
+  if (board.machines.length < 2) return board;
+  return { ...board, stages: board.stages.map((stage) => ({ ...stage, machineName: machineOf(stage, board) })) };
+}
 
 /** Keeps the stages of a project, and their requests. @throws UsageError for an unknown project */
 function ofProject(board: BoardView, wanted: string | undefined): BoardView {
@@ -75,12 +88,15 @@ export function boardLines(board: BoardView, { all, edges, hint }: ListPlace): s
   const style = styleOf(edges);
   const idWidth = Math.max(...board.stages.map(({ id }) => id.length));
   const titleWidth = Math.min(LONGEST_TITLE, Math.max(...board.stages.map(({ title }) => displayWidth(title))));
+  const machineText = (stage: StageView) => cut(visibleLine(machineOf(stage, board) ?? '', 'prose'), LONGEST_MACHINE);
+  const machineWidth = Math.max(...board.stages.map((stage) => displayWidth(machineText(stage))));
   const lineOf = (stage: StageView) => {
     const now = nowOf(stage, board);
     const since = Date.parse(stage.session?.stateSince ?? stage.createdAt);
     const age = shortDuration(edges.now().getTime() - since).padStart(6);
     const title = padded(cut(visibleLine(stage.title, 'prose'), titleWidth), titleWidth);
-    const start = `  ${padded(stage.id, idWidth)}  ${title}  ${style.dim(age)}  `;
+    const machine = machineWidth === 0 ? '' : `${padded(machineText(stage), machineWidth)}  `;
+    const start = `  ${padded(stage.id, idWidth)}  ${title}  ${machine}${style.dim(age)}  `;
     return `${start}${cut(now, edges.columns() - displayWidth(start))}`.trimEnd();
   };
   return COLUMNS.flatMap(([column, title]) => {
