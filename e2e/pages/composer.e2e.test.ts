@@ -39,12 +39,15 @@ async function give(target: Locator, event: 'paste' | 'drop', name: string): Pro
   );
 }
 
-it('completes file paths after @, by keys and by pointer, and Claude reads the named files', async () => {
+it('completes file paths after @, and the commands and models that Claude Code has, including those of the repository', async () => {
   const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when', {}, async (repo) => {
     await mkdir(join(repo, 'src', 'pages'), { recursive: true });
     await writeFile(join(repo, 'src', 'login.ts'), 'THE LOGIN\n');
     await writeFile(join(repo, 'src', 'pages', 'login-form.tsx'), 'THE FORM\n');
     await writeFile(join(repo, 'a note.txt'), 'THE NOTE\n');
+    await mkdir(join(repo, '.claude', 'commands'), { recursive: true });
+    const greet = '---\ndescription: Greets someone\nargument-hint: <name>\n---\nSay hello to $ARGUMENTS.\n';
+    await writeFile(join(repo, '.claude', 'commands', 'greet.md'), greet);
     await commitAll(repo);
   });
   await isIdle(page);
@@ -76,17 +79,9 @@ it('completes file paths after @, by keys and by pointer, and Claude reads the n
       return [asked.includes('THE FORM'), asked.includes('THE NOTE'), asked.includes('THE LOGIN')];
     })
     .toEqual([true, true, false]);
-  expect(errors).toEqual([]);
-});
-
-it('offers the commands and models that Claude Code has, including those of the repository', async () => {
-  const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when', {}, async (repo) => {
-    await mkdir(join(repo, '.claude', 'commands'), { recursive: true });
-    const greet = '---\ndescription: Greets someone\nargument-hint: <name>\n---\nSay hello to $ARGUMENTS.\n';
-    await writeFile(join(repo, '.claude', 'commands', 'greet.md'), greet);
-    await commitAll(repo);
-  });
   await isIdle(page);
+
+  // The commands, with those of the repository.
   await messageBox(page).fill('/gre');
   await expect.poll(() => options(page, 'Commands').first().textContent()).toContain('/greet <name>Greets someone');
   await messageBox(page).press('Enter');
