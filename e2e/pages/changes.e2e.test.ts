@@ -44,7 +44,11 @@ it('shows 300 files smoothly: a tree, keys from file to file, and only what is i
   // A list that moved without the reader, as when patches load, is still at the chosen file.
   await page.keyboard.press('j');
   await expect.poll(current).toContain('file-020.ts');
-  await list.evaluate((box) => box.scrollBy(0, 40));
+  await list.evaluate(async (box) => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    box.scrollBy(0, 40);
+    for (let drawn = 0; drawn < 3; drawn += 1) await frame(); // until the page has seen it
+  });
   await page.keyboard.press('[');
   await expect.poll(current).toContain('file-010.ts');
   await page.keyboard.press('k');
