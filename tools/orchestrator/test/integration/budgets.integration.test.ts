@@ -64,7 +64,7 @@ it('counts what is spent once, over a resume, a cleared conversation, kills of b
 
 it('interrupts a turn whose budget is spent, keeps what waits over a kill, and goes on with a larger one or once beyond it', async () => {
   const kit = await createKit({ where: 'apart' });
-  const command = 'sleep 600'; // Claude Code asks nobody about it
+  const command = 'echo; sleep 600'; // Claude Code asks nobody about it, and refuses a `sleep` that stands alone
   const steps = [{ ...call('Long work.', 2), tools: [{ name: 'Bash', input: { command } }] }, call('Never said.', 1)];
   await kit.client.command('put_budget', { scope: { projectId: 'shop' }, tokens: 2 * MILLION });
   const stageId = await kit.startStage(prompt({ steps }));
