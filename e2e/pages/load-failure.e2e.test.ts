@@ -5,8 +5,10 @@ it('keeps the rest of the page when a page or a form fails to load, and shows it
   const { page, api } = await openDesk();
   await api.stage('Audit log', [{ text: 'Done.' }]);
   let isAway = true;
-  for (const path of ['**/assets/decision-log*', '**/assets/palette*', '**/api/health'])
+  for (const path of ['**/assets/{decision-log,sessions-table,palette,board-forms}*', '**/api/health'])
     await page.route(path, (route) => (isAway ? route.abort() : route.continue()));
+  await page.reload(); // the board loads its forms before anybody opens one
+  await page.getByText('The form could not be loaded').waitFor();
   const link = page.getByRole('link', { name: 'Decisions', exact: true });
   await link.click();
   await page.getByRole('alert').getByText('This page could not be loaded').waitFor();
@@ -19,9 +21,39 @@ it('keeps the rest of the page when a page or a form fails to load, and shows it
   await page.getByRole('link', { name: 'Board', exact: true }).click();
   await page.getByRole('link', { name: 'Audit log' }).waitFor();
 
+  const sessions = page.getByRole('link', { name: 'Sessions', exact: true });
+  await sessions.click();
+  await page.getByRole('alert').getByText('This page could not be loaded').waitFor();
   isAway = false;
-  await link.click();
   await page.getByRole('button', { name: 'Reload the page' }).click();
+  await page.getByRole('heading', { name: 'Sessions' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe('/sessions');
+});
+
+it('loads what failed to load when it is opened again, without a reload', async () => {
+  const { page } = await openDesk();
+  let isAway = true;
+  await page.route('**/assets/{decision-log,palette,board-forms}*', (route) =>
+    isAway ? route.abort() : route.continue(),
+  );
+  await page.reload();
+  await page.getByText('The form could not be loaded').waitFor();
+  const link = page.getByRole('link', { name: 'Decisions', exact: true });
+  await link.click();
+  await page.getByRole('alert').getByText('This page could not be loaded').waitFor();
+  await page.getByRole('link', { name: 'Board', exact: true }).click();
+  await page.keyboard.press('Control+k');
+  await page.getByText('The palette could not be loaded').waitFor();
+  isAway = false;
+  await page.evaluate(() => Object.assign(window, { isSame: true }));
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Search or command' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'New stage' }).first().click();
+  await page.getByRole('dialog', { name: 'New stage' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog', { name: 'New stage' }).waitFor({ state: 'hidden' });
+  await link.click();
   await page.getByRole('region', { name: 'Decision log' }).waitFor();
-  expect(new URL(page.url()).pathname).toBe('/decisions');
+  expect(await page.evaluate(() => 'isSame' in window)).toBe(true);
 });

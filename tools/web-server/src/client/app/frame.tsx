@@ -1,7 +1,7 @@
 import { Button, Loader } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { closeBudgets, useBudgetsDialog } from '../data/budgets-dialog.ts';
 import { closeCompleteDialog, useCompleteDialogStage } from '../data/complete-dialog.ts';
@@ -112,76 +112,81 @@ function Page() {
   return <Loading reason={isTransient(failureReason) ? errorText(failureReason) : null} />;
 }
 
-/** Asks how a stage is to be completed; loaded when somebody is first about to. */
+interface OverPageProps {
+  /** What it is, as the start of a sentence. */
+  name: string;
+  isOpen: boolean;
+  close: () => void;
+  children: ReactNode;
+}
+
+/** What opens over a page, loaded when it is first opened. What fails to load is closed, and loaded again when it is opened again. */
+function LoadedOnce({ name, isOpen, close, children }: OverPageProps) {
+  const [isLoaded, setLoaded] = useState(false);
+  if (isOpen && !isLoaded) setLoaded(true);
+  return (
+    <ErrorBoundary name={name} resetKey={isOpen ? 'open' : null} close={close}>
+      {isLoaded && children}
+    </ErrorBoundary>
+  );
+}
+
+/** Asks how a stage is to be completed. */
 function Completing() {
   const isOpen = useCompleteDialogStage() !== null;
-  const [isLoaded, setLoaded] = useState(false);
-  if (isOpen && !isLoaded) setLoaded(true);
   return (
-    <ErrorBoundary name="What completes a stage" close={closeCompleteDialog}>
-      {isLoaded && <CompleteDialog />}
-    </ErrorBoundary>
+    <LoadedOnce name="What completes a stage" isOpen={isOpen} close={closeCompleteDialog}>
+      <CompleteDialog />
+    </LoadedOnce>
   );
 }
 
-/** Shows the budgets; loaded when they are first opened. */
 function Budgets() {
   const { isOpen, scope } = useBudgetsDialog();
-  const [isLoaded, setLoaded] = useState(false);
-  if (isOpen && !isLoaded) setLoaded(true);
   return (
-    <ErrorBoundary name="The list of budgets" close={closeBudgets}>
-      {isLoaded && <BudgetsDialog opened={isOpen} scope={scope} close={closeBudgets} />}
-    </ErrorBoundary>
+    <LoadedOnce name="The list of budgets" isOpen={isOpen} close={closeBudgets}>
+      <BudgetsDialog opened={isOpen} scope={scope} close={closeBudgets} />
+    </LoadedOnce>
   );
 }
 
-/** Shows the usage limits; loaded when they are first opened. */
 function Limits() {
   const isOpen = useLimitsDialog();
-  const [isLoaded, setLoaded] = useState(false);
-  if (isOpen && !isLoaded) setLoaded(true);
   return (
-    <ErrorBoundary name="The list of usage limits" close={closeLimitsDialog}>
-      {isLoaded && <LimitsDialog opened={isOpen} close={closeLimitsDialog} />}
-    </ErrorBoundary>
+    <LoadedOnce name="The list of usage limits" isOpen={isOpen} close={closeLimitsDialog}>
+      <LimitsDialog opened={isOpen} close={closeLimitsDialog} />
+    </LoadedOnce>
   );
 }
 
-/** Holds and releases; loaded when it is first opened. */
+/** Holds and releases. */
 function Holding() {
   const isOpen = useHoldsDialog();
-  const [isLoaded, setLoaded] = useState(false);
-  if (isOpen && !isLoaded) setLoaded(true);
   return (
-    <ErrorBoundary name="What is on hold" close={closeHoldsDialog}>
-      {isLoaded && <HoldsDialog opened={isOpen} close={closeHoldsDialog} />}
-    </ErrorBoundary>
+    <LoadedOnce name="What is on hold" isOpen={isOpen} close={closeHoldsDialog}>
+      <HoldsDialog opened={isOpen} close={closeHoldsDialog} />
+    </LoadedOnce>
   );
 }
 
-/** Asks before a stage is deleted; loaded when somebody is first about to. */
+/** Asks before a stage is deleted. */
 function Deleting() {
   const isOpen = useDeleteDialogStage() !== null;
-  const [isLoaded, setLoaded] = useState(false);
-  if (isOpen && !isLoaded) setLoaded(true);
   return (
-    <ErrorBoundary name="What deletes a stage" close={closeDeleteDialog}>
-      {isLoaded && <DeleteDialog />}
-    </ErrorBoundary>
+    <LoadedOnce name="What deletes a stage" isOpen={isOpen} close={closeDeleteDialog}>
+      <DeleteDialog />
+    </LoadedOnce>
   );
 }
 
-/** Asks before a stage goes back to a message, or is forked there; loaded when somebody is first about to. */
+/** Asks before a stage goes back to a message, or is forked there. */
 function AtMoment() {
   const isOpen = useMomentDialog() !== null;
-  const [isLoaded, setLoaded] = useState(false);
-  if (isOpen && !isLoaded) setLoaded(true);
   const offerText = useOfferText();
   return (
-    <ErrorBoundary name="What goes back to a message" close={closeMomentDialog}>
-      {isLoaded && <MomentDialog offerText={offerText} />}
-    </ErrorBoundary>
+    <LoadedOnce name="What goes back to a message" isOpen={isOpen} close={closeMomentDialog}>
+      <MomentDialog offerText={offerText} />
+    </LoadedOnce>
   );
 }
 

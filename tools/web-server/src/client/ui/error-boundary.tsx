@@ -8,29 +8,41 @@ import { FailureNote } from './note.tsx';
 
 /** A lazy component could not be loaded: no answer, or Callboard was updated and the file has another name now. */
 class ChunkLoadError extends Error {
-  constructor(cause: unknown) {
+  /** Has the component loaded again when it is shown the next time. */
+  readonly renew: () => void;
+
+  constructor(cause: unknown, renew: () => void) {
     super('Part of the page could not be loaded.', { cause });
     this.name = 'ChunkLoadError';
+    this.renew = renew;
   }
 }
 
 /**
- * A component that is loaded when it is first shown. A browser remembers a failed import, so only reloading the page
- * tries again: `ErrorBoundary` offers that.
+ * A component that is loaded when it is first shown. If that fails, the `ErrorBoundary` around it says so, and showing it again
+ * loads it again. A browser may remember a failed import; reloading the page helps there.
  */
-export const lazyComponent = <P,>(load: () => Promise<{ default: ComponentType<P> }>) =>
-  lazy(() =>
-    load().catch((error: unknown) => {
-      throw new ChunkLoadError(error);
-    }),
-  );
+export function lazyComponent<P extends object>(load: () => Promise<{ default: ComponentType<P> }>) {
+  const begin = () => {
+    const own = lazy(() =>
+      load().catch((error: unknown) => {
+        throw new ChunkLoadError(error, () => {
+          if (Loaded === own) Loaded = begin(); // once, however many boundaries it fails in
+        });
+      }),
+    );
+    return own;
+  };
+  let Loaded = begin();
+  return (props: P) => <Loaded {...props} />;
+}
 
 interface ErrorBoundaryProps {
   /** What it contains, as the start of a sentence. */
   name: string;
   /** Shown while loading. */
   fallback?: ReactNode;
-  /** What is shown in it. A change clears an earlier failure. */
+  /** What is shown in it; null: nothing, it is closed. Showing something else clears an earlier failure. */
   resetKey?: string | null;
   /** For content that opens over the page and has no place of its own in it: closes it again. */
   close?: () => void;
@@ -50,7 +62,8 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundarySt
     { resetKey }: ErrorBoundaryProps,
     state: ErrorBoundaryState,
   ): Partial<ErrorBoundaryState> | null {
-    return resetKey === state.resetKey ? null : { resetKey, failure: null };
+    if (resetKey === state.resetKey) return null;
+    return resetKey === null ? { resetKey } : { resetKey, failure: null };
   }
 
   static getDerivedStateFromError(failure: unknown): Partial<ErrorBoundaryState> {
@@ -58,14 +71,16 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundarySt
   }
 
   override componentDidCatch(failure: unknown, { componentStack }: ErrorInfo) {
-    if (!(failure instanceof ChunkLoadError)) console.error(failure, componentStack);
+    // Not as soon as it fails: React would show it again, and load it for ever.
+    if (failure instanceof ChunkLoadError) failure.renew();
+    else console.error(failure, componentStack);
     if (this.props.close === undefined) return;
     this.props.close();
     notifications.show({
       id: this.props.name,
       color: 'red',
       title: `${this.props.name} ${why(failure)}`,
-      message: 'Reload the page to get it.',
+      message: 'Try again, or reload the page.',
     });
   }
 
