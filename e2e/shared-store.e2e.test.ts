@@ -71,6 +71,9 @@ describe.skipIf(postgresLack !== '')(`Callboard on PostgreSQL${postgresLack && `
     const { entries } = await api.get(`/api/sessions/${stageId}/transcript`);
     const texts = entries.flatMap((entry: { kind: string; text: string }) => (entry.kind === 'text' ? entry.text : []));
     expect(texts).toEqual(['I begin.', 'I go on.', 'All finished.']);
+    const { results, indexing } = await api.get('/api/search?q=all+finish&kind=text');
+    expect(results).toMatchObject([{ stageId, snippet: 'All finished.', marks: [[0, 12]] }]);
+    expect(indexing).toBeNull();
 
     expect(await command('down')).toMatchObject({ code: 0, output: expect.stringContaining('Ended 1 session') });
     expect(await processesOf(folder)).toEqual([]);

@@ -226,6 +226,7 @@ describe('the orchestrator', () => {
       'backup.ts imports store/postgres/open-for-copy.ts',
       'backup.ts imports store/sqlite/epoch.ts',
       'compose/open-storage.ts imports store/postgres/postgres-store.ts',
+      'compose/open-storage.ts imports store/postgres/search/postgres-search-index.ts',
       'compose/open-storage.ts imports store/sqlite/search/sqlite-search-index.ts',
       'compose/open-storage.ts imports store/sqlite/sqlite-store.ts',
       'doctor/inspect-store.ts imports store/postgres/pg-link.ts',

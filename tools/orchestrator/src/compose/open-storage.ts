@@ -73,16 +73,9 @@ async function openOwn({ config, log, edges, limits, life }: StartContext, disk:
   return { store, searchIndex, shared: null };
 }
 
-/** A shared store has no index of its words yet. */
-const NO_INDEX: SearchIndex = {
-  search: () =>
-    Promise.reject(new OperationalError('search_unavailable', 'Searching is not possible yet with a shared store.')),
-  stop: async () => undefined,
-};
-
 /** A store that machines share. What speaks to PostgreSQL is loaded for it alone. */
 async function openShared(
-  { config, log, edges, life }: StartContext,
+  { config, log, edges, limits, life }: StartContext,
   { disk, onCommitsLost }: { disk: DiskWatch; onCommitsLost: () => void },
   address: DatabaseAddress,
 ): Promise<Opened> {
@@ -91,7 +84,10 @@ async function openShared(
   const store = await openPostgresStore({ address, edges, log, diskPauseReason, onCommitsLost });
   life.onStop('store', store.close);
   await noteSharedStore(dataDirLayout(config.dataDir).storeLocation, nameOfDatabase(address), edges.now());
-  return { store, searchIndex: NO_INDEX, shared: store };
+  const { openPostgresSearchIndex } = await import('../store/postgres/search/postgres-search-index.ts');
+  const searchIndex = openPostgresSearchIndex({ address, store, log, waitMs: limits.searchLagMs });
+  life.onStop('search index', searchIndex.stop);
+  return { store, searchIndex, shared: store };
 }
 
 /**

@@ -47,6 +47,8 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
     const { stage } = await client.command('get_stage', { stageId });
     expect(await readFile(join(stage.worktree?.path ?? '', 'made.txt'), 'utf8')).toBe('here\n');
     expect(stage.machineId).toBe((await machinesOf(desk))[1]?.id);
+    for (const { client: one } of [desk, attic])
+      expect(await one.command('search', { q: 'done ', kind: 'text' })).toMatchObject({ results: [{ stageId }] });
 
     await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Heard.' }] }) });
     await until('the message was answered', async () =>

@@ -41,6 +41,9 @@ describe.skipIf(postgresLack !== '')(`moving a store${postgresLack && ` (${postg
     };
     await expect(move(kit, databaseUrl, 'postgres')).rejects.toMatchObject({ code: 'data_dir_in_use' });
     const first = await asked('one');
+    const found = async () => (await kit.client.command('search', { q: 'echo one' })).results.map(({ index }) => index);
+    const foundAtFirst = await found();
+    expect(foundAtFirst.length).toBeGreaterThan(0);
     const before = kit.client.init.seq;
     await kit.stop();
 
@@ -51,6 +54,7 @@ describe.skipIf(postgresLack !== '')(`moving a store${postgresLack && ` (${postg
     await startOn(kit, databaseUrl);
     expect((await livingProcess(kit, stageId)).pid).toBe(pid);
     expect(kit.client.init.seq).toBeGreaterThan(before);
+    await expect.poll(found).toEqual(foundAtFirst);
     await kit.client.command('approve_tool', first);
     await untilConfirmed(kit, first.requestId);
     const second = await asked('two');
@@ -69,6 +73,7 @@ describe.skipIf(postgresLack !== '')(`moving a store${postgresLack && ` (${postg
     await startOn(kit, null);
     expect((await livingProcess(kit, stageId)).pid).toBe(pid);
     expect(kit.client.init.seq).toBeGreaterThanOrEqual(last);
+    await expect.poll(async () => (await found()).length).toBeGreaterThan(foundAtFirst.length);
     await kit.client.command('approve_tool', second);
     await kit.client.command('approve_tool', await asked('three'));
     await kit.client.state(stageId, 'idle');

@@ -83,6 +83,7 @@ export function postgresCopy(query: Query, ownTables: readonly string[]): CopyTa
     setLastNumber: async (table, last) => {
       if (table === 'events') {
         await query('update cluster_state set seq = $1::bigint, "commit" = "commit" + 1', [last.toString()]);
+        await query('drop table if exists search_state'); // an index that is there is of other events: it begins anew
         return;
       }
       const sequence = (await sequences()).get(table);

@@ -5,8 +5,12 @@
  * `given_rows` tells machines which rows of the outbox were given to their launches. `server_life` is unlogged, so it is
  * empty after a crash of the server and after a fail-over: commits may be missing then. `server_starts` keeps the number of
  * the newest commit that was left at each start of the server: the numbers behind it are lost, and never used again.
+ * What begins with `search_` is the index of the search, which is derived, and made by whoever searches first.
  */
-export const OWN_TABLES: readonly string[] = ['cluster_state', 'writers', 'given_rows', 'server_life', 'server_starts'];
+export const OWN_TABLES: readonly string[] = [
+  ...['cluster_state', 'writers', 'given_rows', 'server_life', 'server_starts'],
+  ...['search_state', 'search_stages', 'search_entries', 'search_parts'],
+];
 
 /** Creates what is missing. `callboard_json` replaces the escapes of NUL and of halves of pairs, which PostgreSQL refuses to read. */
 export const ownStatements: readonly string[] = [

@@ -1,24 +1,8 @@
-import type { CommentId, StageId } from '@callboard/contract';
-import type { IndexedText } from '../../search/entry-text.ts';
+import type { StageId } from '@callboard/contract';
 import { foldText } from '../../search/fold-words.ts';
+import { PLACES_OF_A_MS } from '../../search/result-pages.ts';
+import type { Item, StageTexts } from '../../search/stage-texts.ts';
 import type { Queries } from './search-files.ts';
-
-/** A text to be indexed. */
-export interface Item extends IndexedText {
-  /** The transcript entry; null for everything else. */
-  index: number | null;
-  comment: CommentId | null;
-  /** Who alone may find it; null: everybody. */
-  onlyFor: string | null;
-  at: string;
-}
-
-/** A stage's texts that may change. */
-export interface StageTexts {
-  items: Item[];
-  /** Changes with the texts. */
-  signature: string;
-}
 
 interface IndexedStage {
   ordinal: number;
@@ -29,9 +13,6 @@ interface IndexedStage {
   /** The signature of the texts that are indexed. */
   texts: string;
 }
-
-/** Places of one millisecond. */
-export const PLACES_OF_A_MS = 1024;
 
 /** Titles and prompts; everything else. */
 const TABLES = ['heads', 'bodies'];

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
-import { type Indexing, onlySeenBy, type Stage, type StageId, type TranscriptEntry } from '@callboard/contract';
+import type { Indexing, Stage, StageId, TranscriptEntry } from '@callboard/contract';
 import type { CommentRecord } from '../../records.ts';
-import { textOfEntry } from '../../search/entry-text.ts';
-import { createIndexRows, type IndexRows, type Item, type StageTexts } from './index-rows.ts';
+import { itemsOfEntries, textsOfStage } from '../../search/stage-texts.ts';
+import { createIndexRows, type IndexRows } from './index-rows.ts';
 import type { Queries } from './search-files.ts';
 
 interface StoredStage {
@@ -119,11 +118,7 @@ function indexSome(store: Queries, rows: IndexRows, ordinal: number, { id, total
   const entries = documents.map(({ document }) => JSON.parse(document) as TranscriptEntry); // written with its schema
   const last = entries.at(-1);
   if (last === undefined) return true; // the stage was deleted meanwhile
-  const items = entries.flatMap((entry): Item[] => {
-    const text = textOfEntry(entry);
-    return text === null ? [] : [{ ...text, index: entry.index, comment: null, onlyFor: null, at: entry.at }];
-  });
-  rows.append(ordinal, items, last);
+  rows.append(ordinal, itemsOfEntries(entries), last);
   return last.index >= total;
 }
 
@@ -131,25 +126,3 @@ const commentsOf = (store: Queries, id: StageId): CommentRecord[] =>
   store
     .all<{ document: string }>('select document from comments where stage_id = ? order by ordinal', id)
     .map(({ document }) => JSON.parse(document) as CommentRecord); // written with its schema
-
-/** The texts of a stage that may change. Another kind of them is added here. */
-function textsOfStage(stage: Stage, comments: readonly CommentRecord[]): StageTexts {
-  const own = { by: null, toolName: null, index: null, comment: null, onlyFor: null, at: stage.createdAt };
-  const items: Item[] = [
-    { ...own, kind: 'title', text: titleText(stage) },
-    { ...own, kind: 'prompt', text: promptText(stage) },
-    ...comments.map((comment): Item => {
-      const { id, author, text, createdAt } = comment;
-      const who = { by: author, onlyFor: onlySeenBy(comment) };
-      return { ...own, ...who, kind: 'comment', text, comment: id, at: createdAt };
-    }),
-  ];
-  return { items, signature: createHash('sha256').update(JSON.stringify(items)).digest('base64') };
-}
-
-/** What a stage is found by as its title. */
-export const titleText = ({ title, id, group }: Stage): string => [title, id, group ?? ''].join('\n');
-
-/** What a stage is found by as its prompt. */
-export const promptText = ({ prompt, pipeline }: Stage): string =>
-  [prompt, ...(pipeline ?? []).map((phase) => phase.prompt)].join('\n');

@@ -1,6 +1,12 @@
 import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 
+/** What the thread of the index is started with. */
+export interface SearchFiles {
+  store: string;
+  index: string;
+}
+
 /** A database whose statements are compiled once. */
 export interface Queries {
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[];

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '@callboard/runtime/errors';
+import type { SearchAnswer, SearchRequest } from '../../search/search-messages.ts';
 import { isDamage } from '../../storage-failure.ts';
 import { findTexts } from './find-texts.ts';
 import { createIndexTexts, type IndexTexts } from './index-texts.ts';
-import { openIndex, openStoreToRead, type Queries, removeIndex } from './search-files.ts';
-import type { SearchAnswer, SearchFiles, SearchRequest } from './search-messages.ts';
+import { openIndex, openStoreToRead, type Queries, removeIndex, type SearchFiles } from './search-files.ts';
 
 /** The thread of the index: it reads the store and writes the index, so that neither holds up the event loop. */
 

@@ -1,11 +1,5 @@
 import type { Indexing, StageId } from '@callboard/contract';
-import type { IndexQuery, IndexReply } from '../../ports/search-index.ts';
-
-/** What the thread of the index is started with. */
-export interface SearchFiles {
-  store: string;
-  index: string;
-}
+import type { IndexQuery, IndexReply } from '../ports/search-index.ts';
 
 interface CatchUp {
   /** Stages that have changed since the last request; null: perhaps any. */

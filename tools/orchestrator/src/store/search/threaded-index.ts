@@ -1,0 +1,142 @@
+import { Worker } from 'node:worker_threads';
+import type { StageId } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
+import { OperationalError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { SearchIndex } from '../ports/search-index.ts';
+import type { Store } from '../store.ts';
+import type { SearchAnswer, SearchRequest } from './search-messages.ts';
+
+export interface ThreadedIndexParts {
+  thread: IndexThread;
+  store: Pick<Store, 'onEvent'>;
+  log: Logger;
+  /** Whether the disk has room for an index. */
+  mayGrow: () => boolean;
+  /** How long a change waits for others before it is indexed. */
+  waitMs: number;
+}
+
+/** What the thread runs. Its data are what `workerData` gives there. */
+export interface IndexThread {
+  file: string;
+  data: unknown;
+}
+
+/** A start has better things to do. */
+const FIRST_MS = 2_000;
+/** How long one request may index. */
+const STEP_MS = 50;
+/** How long a search waits for what was said just now. */
+const CATCH_UP_MS = 100;
+/** After a failure, and while the disk is full. */
+const RETRY_MS = 15_000;
+const CHANGES = new Set(['stage-created', 'stage-updated', 'stage-removed', 'transcript-appended', 'comments-updated']);
+
+/**
+ * Keeps an index in a thread of its own, which answers `SearchRequest`s. The thread reads the store beside its writer, so the loop only
+ * collects the names of stages that have changed.
+ */
+export function openThreadedIndex({ thread: what, store, log, mayGrow, waitMs }: ThreadedIndexParts): SearchIndex {
+  const thread = createThread(what);
+  let changed: Set<StageId> | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let step: Promise<void> | undefined;
+  let isStopped = false;
+
+  function takeChanged(): StageId[] | null {
+    const taken = changed === null ? null : [...changed];
+    changed = new Set();
+    return taken;
+  }
+
+  function due(ms: number): void {
+    if (isStopped || step !== undefined) return;
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      step = work().then((restMs) => {
+        step = undefined;
+        if (restMs !== null) due(restMs);
+        else if (changed === null || changed.size > 0) due(waitMs);
+      });
+    }, ms).unref();
+  }
+
+  /** Resolves with when to go on; null if nothing is left. */
+  async function work(): Promise<number | null> {
+    if (!mayGrow()) return RETRY_MS;
+    const answer = await thread.ask({ type: 'work', changed: takeChanged(), forMs: STEP_MS });
+    if (isStopped) return null;
+    if (answer.type !== 'worked' || answer.failure !== null) return failed(answer.failure ?? answer.type);
+    return answer.indexing === null ? null : answer.tookMs; // half of one processor, for the others' sake
+  }
+
+  function failed(reason: string): number {
+    log.warn({ reason }, 'search index not updated; retrying');
+    changed = null;
+    return RETRY_MS;
+  }
+
+  const unlisten = store.onEvent(({ type, data }) => {
+    if (!CHANGES.has(type) || !('stageId' in data) || data.stageId === undefined) return;
+    changed?.add(data.stageId);
+    due(waitMs);
+  });
+  due(FIRST_MS);
+
+  return {
+    async search(query) {
+      const forMs = mayGrow() ? CATCH_UP_MS : 0;
+      const answer = await thread.ask({ type: 'search', changed: takeChanged(), forMs, query });
+      if (answer.failure !== null) failed(answer.failure);
+      if (answer.type !== 'found')
+        throw new OperationalError('search_unavailable', `The search does not work now: ${answer.failure}.`);
+      if (answer.reply.indexing !== null) due(waitMs);
+      return answer.reply;
+    },
+    async stop() {
+      isStopped = true;
+      unlisten();
+      clearTimeout(timer);
+      await thread.stop();
+    },
+  };
+}
+
+/** The thread. It starts at the first request, and again at the next one after it has failed. */
+function createThread({ file, data }: IndexThread) {
+  let current: { worker: Worker; waiting: ((answer: SearchAnswer) => void)[] } | null = null;
+
+  function begin(): NonNullable<typeof current> {
+    const worker = new Worker(file, {
+      workerData: data,
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 },
+    });
+    const begun = { worker, waiting: [] as ((answer: SearchAnswer) => void)[] };
+    const end = (failure: string) => {
+      if (current === begun) current = null;
+      for (const tell of begun.waiting.splice(0)) tell({ type: 'failed', failure });
+    };
+    worker.on('message', (answer: SearchAnswer) => begun.waiting.shift()?.(answer));
+    worker.on('error', (error) => end(messageOf(error)));
+    worker.on('exit', () => end('its thread has ended'));
+    worker.unref();
+    return begun;
+  }
+
+  return {
+    /** Answers come in the order of the requests. */
+    ask(request: SearchRequest): Promise<SearchAnswer> {
+      current ??= begin();
+      const { worker, waiting } = current;
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+        worker.postMessage(request);
+      });
+    },
+    async stop(): Promise<void> {
+      await current?.worker.terminate();
+    },
+  };
+}
