@@ -77,10 +77,7 @@ async function startMeasured(databaseUrl: string | null) {
     NODE_OPTIONS: `--import=${RECORDER}`,
     BENCH_MARKS: join(recorded, 'marks'),
     ...(profiles !== undefined && { BENCH_PROFILES: profiles }),
-    ...(databaseUrl !== null && {
-      CALLBOARD_DATABASE_URL: databaseUrl,
-      BENCH_DATABASE_PORT: new URL(databaseUrl).port,
-    }),
+    ...(databaseUrl !== null && { CALLBOARD_DATABASE_URL: databaseUrl }),
   };
   const installation: Installation = await install(env, onTestFinished, writeClean);
   const options = databaseUrl === null ? [] : ['--trust-shared-store'];
@@ -138,7 +135,7 @@ async function takeTurns(
 
 /** The real `claude` without the scripts that only Callboard's servers should load, so that all partners run it in the same environment. */
 async function writeClean(path: string): Promise<string> {
-  const script = `#!/bin/sh\nunset NODE_OPTIONS BENCH_MARKS BENCH_PROFILES BENCH_DATABASE_PORT\nexec '${REAL_CLAUDE}' "$@"\n`;
+  const script = `#!/bin/sh\nunset NODE_OPTIONS BENCH_MARKS BENCH_PROFILES\nexec '${REAL_CLAUDE}' "$@"\n`;
   await writeFile(path, script, { mode: 0o755 });
   return path;
 }

@@ -75,13 +75,14 @@ export function sharedFigures({ callboard, postgres }: Turns, marks: readonly Ma
     count('round trips, message -> line in the FIFO', ASKED, ({ sentAt }) => [sentAt, lineAfter(marks, sentAt)]),
     count('round trips, allow -> line in the FIFO', ASKED, ({ askedAt }) => [askedAt, lineAfter(marks, askedAt)]),
     count('round trips from message to end', ASKED, wholeTurn),
+    count('commits from message to end', 'committed', wholeTurn),
   ];
 }
 
 const lineAfter = (marks: readonly Mark[], from: number): number | undefined =>
   marks.find(({ step, at }) => step === 'line written' && at >= from)?.at;
 
-/** The mark of a round trip to the database. */
+/** The mark of a round trip to the database, whoever waits for it: reads and looks for news are among them. */
 const ASKED = 'database asked';
 
 /** How many marks there are in between; nothing if the end is not known. */

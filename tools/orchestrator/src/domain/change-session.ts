@@ -46,12 +46,17 @@ export async function saveChange(tx: Tx, change: SessionChange): Promise<Session
   if (change.record.alarm !== null && (await stopCheck(tx, change, ALARMED))) {
     change.record = { ...change.record, atGate: true };
   }
-  const open = await tx.requests.countOpenOf(stageId);
+  // A session that works gets nothing from its queue now, so both counts can be read at once.
+  const works = deriveState(change.record, 0) !== 'idle';
+  const [open, stillQueued] = await Promise.all([
+    tx.requests.countOpenOf(stageId),
+    works ? tx.outbox.countQueued(stageId) : null,
+  ]);
   const withheld = await isWithheld(tx, change, deriveState(change.record, open));
   change.record = { ...change.record, withheld };
   if (!withheld) await giveNext(tx, change, open);
   const state = deriveState(change.record, open);
-  const queued = await tx.outbox.countQueued(stageId); // reads no attachments; those are read only for `queue-updated`
+  const queued = stillQueued ?? (await tx.outbox.countQueued(stageId)); // reads no attachments; those are read only for `queue-updated`
   change.record = {
     ...change.record,
     state,

@@ -10,11 +10,13 @@ const LOOK_EVERY_MS = 1_000;
 interface NewsParts {
   connect: Connect;
   look: () => Promise<void>;
+  /** Whether everything up to a commit is known here. Resolves when a commit of this process that ends just now is over. */
+  isKnown: (commit: number) => Promise<boolean>;
   log: Logger;
 }
 
 /** Looks for commits of others when the database tells of one, and each second. */
-export function listenForNews({ connect, look, log }: NewsParts): { stop(): Promise<void> } {
+export function listenForNews({ connect, look, isKnown, log }: NewsParts): { stop(): Promise<void> } {
   const stopped = new AbortController();
   let link: PgLink | null = null;
   let isDue = false;
@@ -34,10 +36,15 @@ export function listenForNews({ connect, look, log }: NewsParts): { stop(): Prom
     }
   }
 
+  /** The database tells of the commits of this process as well: they need no look. */
+  async function hear(commit: number): Promise<void> {
+    if (!(await isKnown(commit))) lookSoon();
+  }
+
   async function listen(): Promise<void> {
     const opened = await connect();
     link = opened;
-    opened.onNotification(lookSoon);
+    opened.onNotification((payload) => void hear(Number(payload)));
     await opened.queryAll(`listen ${CHANNEL}`);
     lookSoon(); // what came before
   }

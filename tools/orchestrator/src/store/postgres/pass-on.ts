@@ -86,7 +86,9 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
     alone,
     /** The newest commit that was passed on. */
     newest: () => done.commit,
-    isPassedOn: (commit: number) => commit <= done.commit,
+    /** Whether a commit is passed on, once whatever passes something on now is through. */
+    isKnown: (commit: number) =>
+      commit <= done.commit ? Promise.resolve(true) : alone(async () => commit <= done.commit),
     /** Whether everything before a commit of this process is passed on. */
     isUpTo: ({ commit, seq }: Moment) => commit === done.commit && seq === done.seq,
     /** Passes on a commit of this process without reading it. Call within `alone`, if everything before is passed on. */

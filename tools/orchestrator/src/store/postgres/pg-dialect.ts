@@ -94,7 +94,7 @@ const MOST_NAMES = 400;
 const names = new Map<string, string>();
 
 /** Prepared queries save the server the planning. The names hold for every connection, because a name means one text. */
-function nameOf(text: string): { name?: string } {
+export function nameOf(text: string): { name?: string } {
   const known = names.get(text);
   if (known !== undefined) return { name: known };
   if (names.size >= MOST_NAMES) return {};

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseAddress } from '@callboard/runtime/database-url';
 import { messageOf } from '@callboard/runtime/errors';
+import { mark } from '@callboard/runtime/marks';
 import pg from 'pg';
 import { DatabaseUnreachable, isAnswerOfPostgres } from '../storage-failure.ts';
 
@@ -31,6 +33,9 @@ const types = {
     oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format),
 };
 
+/** As much of a statement as says which one it is, and none of its data. */
+const MARKED_CHARACTERS = 60;
+
 export interface LinkQuery {
   text: string;
   values?: readonly unknown[];
@@ -51,6 +56,13 @@ export interface PgLink {
   query(query: LinkQuery): Promise<LinkResult>;
   /** Runs several statements without values in one round trip; one result for each. */
   queryAll(text: string): Promise<LinkResult[]>;
+  /**
+   * Sends a query whose result nobody needs with the next one, in the same round trip and before it. If it fails, the next one
+   * throws that failure. For a transaction only: there, nothing is committed behind a query that has failed.
+   */
+  queryLater(query: LinkQuery): void;
+  /** Forgets what was not sent yet, and ends the transaction. Never throws. */
+  rollback(): Promise<void>;
   onBroken(listener: () => void): void;
   onNotification(listener: (payload: string) => void): void;
   end(): Promise<void>;
@@ -82,7 +94,9 @@ export function createConnect(address: DatabaseAddress): Connect {
 }
 
 async function connectTo(address: DatabaseAddress, { host, port }: Host): Promise<PgLink> {
+  const socket = new Socket();
   const client = new pg.Client({
+    ...{ stream: () => socket, pipeline: true },
     ...{ host, port, database: address.database },
     ...(address.user !== null && { user: address.user }),
     ...(address.password !== null && { password: address.password }),
@@ -91,7 +105,7 @@ async function connectTo(address: DatabaseAddress, { host, port }: Host): Promis
     ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS, keepAlive: true },
     ...SERVER_LIMITS,
   });
-  const link = linkOf(client);
+  const link = linkOf(client, socket);
   try {
     await client.connect();
     const { rows } = await link.query({ text: 'show transaction_read_only' });
@@ -114,8 +128,11 @@ function sslOf(parameters: DatabaseAddress['parameters']): pg.ClientConfig['ssl'
   return mode === 'verify-full' ? ca : { ...ca, checkServerIdentity: () => undefined };
 }
 
-function linkOf(client: pg.Client): PgLink {
+function linkOf(client: pg.Client, socket: Socket): PgLink {
   let isBroken = false;
+  /** Queries that go out with the next one. */
+  let later: LinkQuery[] = [];
+  let unanswered = 0;
   const listeners = new Set<() => void>();
   const fall = () => {
     if (isBroken) return;
@@ -125,28 +142,45 @@ function linkOf(client: pg.Client): PgLink {
   client.on('error', fall);
   client.on('end', fall);
 
-  async function ask<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      if (isFatal(error) || !isAnswerOfPostgres(error)) {
-        fall();
-        void end();
-      }
-      throw asUnreachable(error);
+  const send = (query: LinkQuery) => client.query({ ...query, values: (query.values ?? []).map(bindable) });
+
+  /** One round trip. Of several failures the first one counts: the others follow from it. */
+  async function ask<T>(text: string, last: () => Promise<T>): Promise<T> {
+    if (unanswered++ === 0) mark('database asked', text.slice(0, MARKED_CHARACTERS));
+    const before = later.splice(0);
+    socket.cork();
+    const sent = before.map(send);
+    const asked = last();
+    socket.uncork();
+    const answers = await Promise.allSettled([...sent, asked]);
+    unanswered--;
+    const failed = answers.find((answer) => answer.status === 'rejected');
+    if (failed === undefined) return asked;
+    if (isFatal(failed.reason) || !isAnswerOfPostgres(failed.reason)) {
+      fall();
+      void end();
     }
+    throw asUnreachable(failed.reason);
   }
 
   async function end(): Promise<void> {
     fall();
+    if (unanswered > 0) socket.destroy(); // `pg` would wait for the answer
     // A server that is gone does not say goodbye either.
     await Promise.race([client.end().catch(() => undefined), wait(1_000, undefined, { ref: false })]);
+    socket.destroy();
   }
 
+  const queryAll = (text: string) => ask(text, async () => [await client.query(text)].flat());
   return {
     isBroken: () => isBroken,
-    query: (query) => ask(() => client.query({ ...query, values: (query.values ?? []).map(bindable) })),
-    queryAll: (text) => ask(async () => [await client.query(text)].flat()),
+    query: (query) => ask(query.text, () => send(query)),
+    queryAll,
+    queryLater: (query) => void later.push(query),
+    async rollback() {
+      later = [];
+      await queryAll('rollback').catch(() => undefined);
+    },
     onBroken: (listener) => void listeners.add(listener),
     onNotification: (listener) => void client.on('notification', ({ payload }) => listener(payload ?? '')),
     end,

@@ -89,7 +89,7 @@ async function createStore(
   });
   const from = await pool.db.selectFrom('cluster_state').select(['commit', 'seq']).executeTakeFirstOrThrow();
   passOn = createPassOn({ db: pool.db, subscribers, seen, log, requireNothingLost, from });
-  const news = listenForNews({ connect, look: passOn.look, log });
+  const news = listenForNews({ connect, look: passOn.look, isKnown: passOn.isKnown, log });
   const queue = createWriteQueue(subscribers);
   const transact: Store['transact'] = async (work, options) => {
     const { result } = await queue.add(() => writer.run(work, options));

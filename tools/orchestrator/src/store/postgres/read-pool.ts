@@ -70,7 +70,7 @@ export function createReadPool(connect: Connect): ReadPool {
     {
       begin: async (link) => void (await link.queryAll('begin isolation level repeatable read read only')),
       commit: async (link) => void (await link.queryAll('commit')),
-      rollback: async (link) => void (await link.queryAll('rollback').catch(() => undefined)),
+      rollback: (link) => link.rollback(),
     },
     () => undefined,
   );

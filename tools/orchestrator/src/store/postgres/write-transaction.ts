@@ -1,9 +1,11 @@
+import { mark } from '@callboard/runtime/marks';
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import type { Edges } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import { createDraft } from '../sql/draft.ts';
 import { createKnownSessions } from '../sql/known-sessions.ts';
+import { runOn, type Wire } from '../sql/prepared.ts';
 import type { Schema } from '../sql/schema.ts';
 import type { Subscribers } from '../sql/subscribers.ts';
 import { DatabaseUnreachable, type StorageTrouble, troubleOf } from '../storage-failure.ts';
@@ -13,7 +15,7 @@ import { createCutCommits } from './cut-commits.ts';
 import type { LinkKeeper } from './keep-link.ts';
 import { newerThanKnown } from './migrate.ts';
 import type { PassOn } from './pass-on.ts';
-import { kyselyOn, type Transactions } from './pg-dialect.ts';
+import { kyselyOn, nameOf, type Transactions } from './pg-dialect.ts';
 import type { PgLink } from './pg-link.ts';
 
 /** A transaction that was run. `result` stays open while it is not known what became of the commit. */
@@ -74,8 +76,9 @@ export function createWriter(parts: WriterParts) {
         .execute(async (trx) => {
           if (now.begun.commit !== cachedAt) known.clear();
           cachedAt = now.begun.commit;
+          const stop = runOn(trx, wireOf(link, now));
           const tx = now.draft.txOn(trx, sessions);
-          result = { value: await work(tx) };
+          result = { value: await work(tx).finally(stop) };
           now.events = now.draft.events().map((event, at) => ({ ...event, seq: now.begun.seq + 1 + at, at: tx.now }));
           now.commit = now.begun.commit + (now.hasWritten || now.events.length > 0 ? 1 : 0);
         });
@@ -118,7 +121,7 @@ function databasesOf(state: WriterState, parts: WriterParts): (link: PgLink) => 
       try {
         current().begun = await begin(link, state.fence);
       } catch (error) {
-        await transactions.rollback(link);
+        await link.rollback();
         throw error;
       }
     },
@@ -129,11 +132,13 @@ function databasesOf(state: WriterState, parts: WriterParts): (link: PgLink) => 
         if (link.isBroken()) throw new DatabaseUnreachable('the connection broke before the commit');
         step.isCommitting = true;
         const hasNews = step.commit > step.begun.commit;
+        mark('commit begun');
         const results = await link.queryAll(hasNews ? closing(step, parts.writerId) : 'commit');
         if (results.at(-1)?.command !== 'COMMIT') throw new Error('a statement of the transaction had failed');
+        mark('committed');
         await tellOf(step, parts);
       }),
-    rollback: async (link) => void (await link.queryAll('rollback').catch(() => undefined)),
+    rollback: (link) => link.rollback(),
   };
   return (link) => {
     const links = { acquire: async () => link, release: () => undefined, replace: null };
@@ -146,6 +151,18 @@ function databasesOf(state: WriterState, parts: WriterParts): (link: PgLink) => 
     return made;
   };
 }
+
+/** Prepared queries of a transaction on its connection. */
+const wireOf = (link: PgLink, step: Step): Wire => ({
+  async ask(text, values, isWrite) {
+    step.hasWritten ||= isWrite;
+    return (await link.query({ text, values, ...nameOf(text) })).rows;
+  },
+  send(text, values) {
+    step.hasWritten = true;
+    link.queryLater({ text, values, ...nameOf(text) });
+  },
+});
 
 async function begin(link: PgLink, fence: Fence | null): Promise<Moment> {
   const [, found, machine] = await link.queryAll(beginning(fence));

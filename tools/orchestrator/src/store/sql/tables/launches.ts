@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { LaunchesTable } from '../../ports/session-tables.ts';
 import { type LaunchRecord, LaunchSettings } from '../../records.ts';
 import type { Database } from '../database.ts';
-import { builder, param, prepare } from '../prepared.ts';
+import { builder, param, prepareWrite } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
 import { mapRow } from './map-row.ts';
 
@@ -26,7 +26,7 @@ const toLaunch = (row: Selectable<Schema['launches']>): LaunchRecord => ({
   leftovers: row.leftovers === null ? [] : z.array(Identity).parse(JSON.parse(row.leftovers)),
 });
 
-const setOffset = prepare(
+const setOffset = prepareWrite(
   builder
     .updateTable('launches')
     .set({ spool_offset: param<number>('offset') })

@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely';
 import type { OutboxTable } from '../../ports/session-tables.ts';
 import type { MessageRow } from '../../records.ts';
 import type { Database } from '../database.ts';
-import { builder, param, prepare } from '../prepared.ts';
+import { builder, param, prepare, prepareWrite } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
 import { type GivenRows, toMessage, toRow } from './outbox-row.ts';
 
@@ -24,7 +24,7 @@ const lastPosition = prepare(
     .select((eb) => eb.fn.max('position').as('position'))
     .where('stage_id', '=', param('stageId')),
 );
-const give = prepare(
+const give = prepareWrite(
   builder
     .updateTable('outbox')
     .where('id', '=', param('id'))

@@ -2,7 +2,7 @@ import type { LaunchId } from '@callboard/contract';
 import type { NewOutboxRow, OutboxTable } from '../../ports/session-tables.ts';
 import type { OutboxBody, OutboxRow, OutboxState } from '../../records.ts';
 import type { Database } from '../database.ts';
-import { builder, param, prepare } from '../prepared.ts';
+import { builder, param, prepare, prepareWrite } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
 import { messageQueue } from './message-queue.ts';
 import { type GivenRows, toRow } from './outbox-row.ts';
@@ -26,7 +26,7 @@ const insert = prepare(
     })
     .returning('ordinal'),
 );
-const setWritten = prepare(
+const setWritten = prepareWrite(
   builder
     .updateTable('outbox')
     .where('id', '=', param('id'))
@@ -34,7 +34,7 @@ const setWritten = prepare(
     .where('launch_id', '=', param('launchId'))
     .set({ state: 'written', written_at: param('at'), writing: 0 }),
 );
-const setConfirmed = prepare(
+const setConfirmed = prepareWrite(
   builder
     .updateTable('outbox')
     .where('id', '=', param('id'))

@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import type { RequestPlace, RequestsTable, StoredHold, StoredRequest } from '../../ports/requests-table.ts';
 import type { Database } from '../database.ts';
 import { dialectOf } from '../dialect.ts';
-import { builder, param, prepare } from '../prepared.ts';
+import { builder, param, prepare, prepareWrite } from '../prepared.ts';
 import { answeredCallsOf } from './answered-calls.ts';
 import { decisionPage } from './decision-log.ts';
 import { mapRow } from './map-row.ts';
@@ -42,7 +42,7 @@ const openNew = prepare(
     .onConflict((conflict) => conflict.doNothing())
     .returning('ordinal'),
 );
-const decide = prepare(
+const decide = prepareWrite(
   builder
     .updateTable('requests')
     .set({

@@ -3,7 +3,7 @@ import type { SessionsTable } from '../../ports/session-tables.ts';
 import { SessionRecord } from '../../records.ts';
 import type { Database } from '../database.ts';
 import type { KnownSessions } from '../known-sessions.ts';
-import { builder, param, prepare } from '../prepared.ts';
+import { builder, param, prepareWrite } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
 import { parsedOnce } from './parsed-once.ts';
 
@@ -12,7 +12,7 @@ const parse = parsedOnce((text) => SessionRecord.parse(JSON.parse(text)));
 
 const state = param('state');
 const document = param('document');
-const save = prepare(
+const save = prepareWrite(
   builder
     .insertInto('sessions')
     .values({ stage_id: param('stageId'), state, document })

@@ -4,13 +4,13 @@ import { createBreath, mapInSlices } from '../../../lib/breath.ts';
 import type { TranscriptPage, TranscriptTable } from '../../ports/session-tables.ts';
 import type { Database } from '../database.ts';
 import { dialectOf } from '../dialect.ts';
-import { builder, param, prepare } from '../prepared.ts';
+import { builder, param, prepareWrite } from '../prepared.ts';
 import { documentOf } from './map-row.ts';
 import { rowsThatFit } from './page.ts';
 
 const toEntry = documentOf(TranscriptEntry);
 
-const append = prepare(
+const append = prepareWrite(
   builder
     .insertInto('transcript')
     .values({ stage_id: param('stageId'), index: param<number>('index'), document: param('document') }),
