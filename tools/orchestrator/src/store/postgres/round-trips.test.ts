@@ -8,9 +8,9 @@ import { call, openTestTurn, says, tells } from '../../../test/support/test-turn
 /** What other connections ask: reads outside of transactions, and looks for news. */
 const OTHERS = /^(select "commit"|begin isolation|commit$|listen|show)/;
 
-/** Returns a function that returns the write transactions since its last call, each as what it asked, one text a round trip. */
+/** Notes the write transactions from now on, each as what it asked, one text a round trip. */
 function followTransactions() {
-  let transactions: string[][] = [];
+  const transactions: string[][] = [];
   let running: string[] = [];
   const hear = (mark: unknown) => {
     if (typeof mark !== 'object' || mark === null || !('step' in mark) || !('of' in mark)) return;
@@ -23,12 +23,20 @@ function followTransactions() {
   };
   subscribe('callboard:turn', hear);
   onTestFinished(() => void unsubscribe('callboard:turn', hear));
-  return () => {
-    const since = transactions;
-    transactions = [];
-    return since;
+  return {
+    count: () => transactions.length,
+    /** The round trips of the one transaction since a count that has asked this, and not that. */
+    tripsOf(since: number, asked: string, notAsked = 'nothing'): number {
+      const has = (texts: string[], begins: string) => texts.some((text) => text.startsWith(begins));
+      const found = transactions.slice(since).filter((texts) => has(texts, asked) && !has(texts, notAsked));
+      expect(found).toHaveLength(1);
+      return found.flat().length;
+    },
   };
 }
+
+const FINDS_REQUEST = 'select * from "requests" where "stage_id" = $1';
+const ADDS_ROW = 'insert into "outbox"';
 
 it.skipIf(postgresLack !== '')(
   `a permission turn needs no more round trips than counted here${postgresLack && ` (${postgresLack})`}`,
@@ -37,45 +45,39 @@ it.skipIf(postgresLack !== '')(
       await openTestStore(undefined, 'PostgreSQL'),
     );
     const { stageId } = session;
-    const since = followTransactions();
-    /** The round trips of the one transaction that has asked this. */
-    const tripsOf = (asked: string): number => {
-      const found = since().filter((texts) => texts.some((text) => text.startsWith(asked)));
-      expect(found).toHaveLength(1);
-      return found.flat().length;
-    };
+    const { count, tripsOf } = followTransactions();
 
     const { messageId } = await queue.send(stageId, { message: 'go', mode: 'append' }, 'Ada');
     await after('session-updated');
-    expect(tripsOf('insert into "outbox"')).toBe(9);
+    expect(tripsOf(0, 'select max("position")')).toBe(9);
 
     print(tells('system', { subtype: 'init', model: 'opus', permissionMode: 'default' }));
     print(tells('user', { uuid: messageId, isReplay: true, message: { role: 'user', content: 'go' } }));
     print(says({ type: 'tool_use', ...call }));
     await after('session-updated');
-    await marked();
-    since();
 
     const ask = { subtype: 'can_use_tool', tool_name: 'Bash', input: call.input, tool_use_id: call.id };
     print({ type: 'control_request', request_id: 'r1', request: ask });
     await after('session-updated');
-    expect(tripsOf('insert into "requests"')).toBe(6);
+    expect(tripsOf(0, 'insert into "requests"')).toBe(6);
 
+    await marked();
+    const asked = count();
     const [request] = await session.pending();
     const { requestId } = request ?? expect.fail();
     const decision = approvals.approve(stageId, { requestId, decision: 'allow' }, { name: 'Ada' });
     await after('session-updated');
-    expect(tripsOf('insert into "outbox"')).toBe(6);
-    await marked();
-    const findsRequest = 'select * from "requests" where "stage_id" = $1';
-    expect(tripsOf(findsRequest)).toBe(3);
+    await marked(); // by a transaction that has perhaps come by itself
+    expect(tripsOf(asked, ADDS_ROW)).toBe(6);
+    expect(tripsOf(asked, FINDS_REQUEST, ADDS_ROW)).toBe(3);
 
+    const answered = count();
     print({
       type: 'control_response',
       response: { subtype: 'success', request_id: 'r1', response: { behavior: 'allow' } },
     });
     expect(await decision).toMatchObject({ delivery: 'confirmed' });
-    await until('it is committed', () => session.events('decision-updated').length > 0);
-    expect(tripsOf(findsRequest)).toBe(5);
+    await until('it is committed', () => count() > answered);
+    expect(tripsOf(answered, FINDS_REQUEST)).toBe(5);
   },
 );
