@@ -69,7 +69,7 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
       name,
       {
         ...{ folder: join(installation.folder, name), publicUrl },
-        ...{ port: ports[name], callboardPort: ports.callboard },
+        ...{ port: ports[name], callboardPorts: [ports.callboard] },
       },
       onTestFinished,
     );

@@ -1,4 +1,4 @@
-/** The proxies that people put in front of Callboard, with the files that `docs/from-your-phone.md` gives for them. */
+/** The proxies that people put in front of Callboard, with the files that `docs/from-your-phone.md` and `docs/scale.md` give for them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -9,7 +9,8 @@ import type { AtEnd } from '../../test-support/temporary-folder.ts';
 import { eventually, waitFor } from '../../test-support/until.ts';
 import { descendants } from './processes.ts';
 
-export type ProxyName = 'nginx' | 'caddy';
+/** `balancer`: nginx in front of several machines. */
+export type ProxyName = 'nginx' | 'caddy' | 'balancer';
 
 interface ProxyPlace {
   /** For its files, logs and certificates; outlives it. */
@@ -18,9 +19,12 @@ interface ProxyPlace {
   readonly publicUrl: string;
   /** Where the proxy listens. */
   readonly port: number;
-  /** Where Callboard listens. */
-  readonly callboardPort: number;
+  /** Where Callboard listens; a balancer has two of them behind it. */
+  readonly callboardPorts: readonly number[];
 }
+
+/** In the folder of nginx: for each request that is over, the addresses that were asked, and the request. */
+export const NGINX_LOG = 'access.log';
 
 interface Prepared {
   readonly args: readonly string[];
@@ -28,12 +32,17 @@ interface Prepared {
   readonly ca: () => Promise<Buffer>;
 }
 
-const PAGE = new URL('../../docs/from-your-phone.md', import.meta.url);
-const DOCUMENTED = { name: 'callboard.example.com', target: '127.0.0.1:3100' };
+const DOCUMENTED = {
+  name: 'callboard.example.com',
+  /** Where the pages say that Callboard listens. */
+  targets: { nginx: ['127.0.0.1:3100'], caddy: ['127.0.0.1:3100'], balancer: ['10.0.0.11:3100', '10.0.0.12:3100'] },
+};
 
-/** Returns a block of code of the page, with other names, ports and paths. @throws Error if one of them is not there */
-async function fromPage(language: string, changes: Readonly<Record<string, string>>): Promise<string> {
-  const page = await readFile(PAGE, 'utf8');
+/** Returns the page's block of code, with other names, ports and paths. @throws Error if one of them is not there */
+async function fromPage(name: ProxyName, changes: Readonly<Record<string, string>>): Promise<string> {
+  const file = name === 'balancer' ? 'scale.md' : 'from-your-phone.md';
+  const language = name === 'caddy' ? 'caddyfile' : 'nginx';
+  const page = await readFile(new URL(`../../docs/${file}`, import.meta.url), 'utf8');
   const block = new RegExp(`\`\`\`${language}\\n(.*?)\\n\`\`\``, 's').exec(page)?.[1];
   if (block === undefined) throw new Error(`the page has no block for ${language}`);
   return Object.entries(changes).reduce((text, [from, to]) => {
@@ -42,13 +51,20 @@ async function fromPage(language: string, changes: Readonly<Record<string, strin
   }, block);
 }
 
-async function prepareNginx({ folder, publicUrl, port, callboardPort }: ProxyPlace): Promise<Prepared> {
+/** What the pages say of where Callboard listens, and where it listens here. */
+const targetsOf = (name: ProxyName, ports: readonly number[]) =>
+  Object.fromEntries(DOCUMENTED.targets[name].map((target, index) => [target, `127.0.0.1:${ports[index]}`]));
+
+async function prepareNginx(
+  name: 'nginx' | 'balancer',
+  { folder, publicUrl, port, callboardPorts }: ProxyPlace,
+): Promise<Prepared> {
   const { hostname } = new URL(publicUrl);
   const { cert, key, ca } = await makeCertificate(folder, 'proxy', [hostname]);
-  const site = await fromPage('nginx', {
+  const site = await fromPage(name, {
     'listen 443': `listen 127.0.0.1:${port}`,
     [DOCUMENTED.name]: hostname,
-    [DOCUMENTED.target]: `127.0.0.1:${callboardPort}`,
+    ...targetsOf(name, callboardPorts),
     '/etc/ssl/callboard.pem': cert,
     '/etc/ssl/callboard.key': key,
   });
@@ -59,7 +75,7 @@ async function prepareNginx({ folder, publicUrl, port, callboardPort }: ProxyPla
   await writeFile(
     file,
     `${account} daemon off; worker_processes 1; pid ${folder}/nginx.pid; events {}
-http { access_log off; ${places.join(' ')}
+http { log_format target '$upstream_addr $request'; access_log ${folder}/${NGINX_LOG} target; ${places.join(' ')}
 ${site}
 }`,
   );
@@ -67,10 +83,10 @@ ${site}
 }
 
 /** Caddy gets its certificate by itself: for a name of this machine, from an authority of its own. */
-async function prepareCaddy({ folder, publicUrl, port, callboardPort }: ProxyPlace): Promise<Prepared> {
-  const site = await fromPage('caddyfile', {
+async function prepareCaddy({ folder, publicUrl, port, callboardPorts }: ProxyPlace): Promise<Prepared> {
+  const site = await fromPage('caddy', {
     [DOCUMENTED.name]: `${new URL(publicUrl).hostname}:${port}`,
-    [DOCUMENTED.target]: `127.0.0.1:${callboardPort}`,
+    ...targetsOf('caddy', callboardPorts),
   });
   const file = join(folder, 'Caddyfile');
   await writeFile(
@@ -100,9 +116,9 @@ ${site}
  */
 export async function startProxy(name: ProxyName, place: ProxyPlace, atEnd: AtEnd): Promise<HttpsSite> {
   await mkdir(place.folder, { recursive: true });
-  const { args, ca } = await (name === 'nginx' ? prepareNginx(place) : prepareCaddy(place));
+  const { args, ca } = await (name === 'caddy' ? prepareCaddy(place) : prepareNginx(name, place));
   const env = { PATH: process.env.PATH ?? '', HOME: place.folder };
-  const child = spawn(name, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(name === 'caddy' ? 'caddy' : 'nginx', args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const said: string[] = [];
   child.stderr.on('data', (data) => said.push(String(data)));
   const exited = once(child, 'exit');

@@ -2,14 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { onTestFinished } from 'vitest';
 import { partPid } from './processes.ts';
 
+/** Like `removePart`. */
+export const removeOrchestrator = (top: number | undefined): Promise<() => void> => removePart(top, 'orchestrator');
+
 /**
- * Kills the orchestrator, and suspends the supervisor, which would restart it, until the returned function is called or
+ * Kills a server, and suspends the supervisor, which would restart it, until the returned function is called or
  * the test is over.
  */
-export async function removeOrchestrator(top: number | undefined): Promise<() => void> {
-  const orchestrator = await partPid(top ?? -1, 'orchestrator');
-  if (orchestrator === null) throw new Error('no orchestrator runs');
-  const status = await readFile(`/proc/${orchestrator}/status`, 'utf8');
+export async function removePart(top: number | undefined, part: 'orchestrator' | 'web server'): Promise<() => void> {
+  const pid = await partPid(top ?? -1, part);
+  if (pid === null) throw new Error(`no ${part} runs`);
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const keeper = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1]);
   process.kill(keeper, 'SIGSTOP');
   let isHeld = true;
@@ -18,6 +21,6 @@ export async function removeOrchestrator(top: number | undefined): Promise<() =>
     isHeld = false;
   };
   onTestFinished(bringBack);
-  process.kill(orchestrator, 'SIGKILL');
+  process.kill(pid, 'SIGKILL');
   return bringBack;
 }
