@@ -36,7 +36,8 @@ export async function createGitLab(): Promise<GitLab> {
     async commit(cwd, file, content) {
       await writeFile(join(cwd, file), content);
       await lab.git(cwd, 'add', file);
-      await lab.git(cwd, 'commit', '--quiet', '-m', `Write ${file}`);
+      // Without looking whether the repository needs tidying up, for which git starts one more process.
+      await lab.git(cwd, '-c', 'maintenance.auto=false', 'commit', '--quiet', '-m', `Write ${file}`);
     },
     async repository(name) {
       const path = join(folder, name);
