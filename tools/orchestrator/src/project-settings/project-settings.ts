@@ -72,6 +72,10 @@ export interface StageSettings {
   fileOf(project: Project, worktree: Worktree | null): Promise<FileOfRepository>;
 }
 
+const offered = ({ pipelines, problems, isAgreed }: EffectiveSettings, at: string | null): OfferedPipelines => ({
+  ...{ pipelines, problems, isAgreed, at },
+});
+
 const NO_FILE: ParsedFile = { settings: {}, problems: [] };
 
 export function createStageSettings({
@@ -109,9 +113,10 @@ export function createStageSettings({
     async pipelinesFor(projectId, { base, worktree }) {
       const project = await requireProject(store.read, projectId);
       const begun = worktree?.base ?? base;
-      const at = begun ?? (await worktrees.knownBase(project, (await effective(project, 'HEAD')).settings));
-      const { pipelines, problems, isAgreed } = await effective(project, at ?? 'HEAD');
-      return { pipelines, problems, isAgreed, at };
+      if (begun !== null) return offered(await effective(project, begun), begun);
+      const current = await effective(project, 'HEAD');
+      const at = await worktrees.knownBase(project, current.settings);
+      return offered(at === null ? current : await effective(project, at), at);
     },
     ofProject: async (projectId) => effective(await requireProject(store.read, projectId), 'HEAD'),
     async ofNewStage(stage) {
