@@ -20,6 +20,8 @@ const ARGS = [
   '--disable-sync',
   // The pages of a context share a process: the start of one for each page would cost a third of loading it.
   '--process-per-site',
+  // A page that is loaded anew allocates much at once: room for it spares collecting it bit by bit.
+  '--js-flags=--min-semi-space-size=16',
 ];
 
 /** Chromium is first read from the disk and set up. */
