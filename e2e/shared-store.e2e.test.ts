@@ -72,7 +72,16 @@ describe.skipIf(postgresLack !== '')(`Callboard on PostgreSQL${postgresLack && `
     const texts = entries.flatMap((entry: { kind: string; text: string }) => (entry.kind === 'text' ? entry.text : []));
     expect(texts).toEqual(['I begin.', 'I go on.', 'All finished.']);
     const { results, indexing } = await api.get('/api/search?q=all+finish&kind=text');
-    expect(results).toMatchObject([{ stageId, snippet: 'All finished.', marks: [[0, 12]] }]);
+    expect(results).toMatchObject([
+      {
+        stageId,
+        snippet: 'All finished.',
+        marks: [
+          [0, 3],
+          [4, 12],
+        ],
+      },
+    ]);
     expect(indexing).toBeNull();
 
     expect(await command('down')).toMatchObject({ code: 0, output: expect.stringContaining('Ended 1 session') });
