@@ -40,14 +40,26 @@ function fault(sent: Sent, command: string, acts: readonly Act[]): string | null
   if (act.isRepeat) return 'the key was held down';
   if (act.key.length === 1 && act.key !== ' ' && act.hasText) return 'a field held text';
   const before = acts.slice(0, sent.act);
-  const turned = before.some(({ at, kind, key, onto }) => {
+  const turned = before.some(({ at, kind, key, onto }, nth) => {
     // The key C and the button Look of the corner card ask for it; it is drawn after that.
     const isAskedByKey = kind === 'key' && ['c', 'j', 'k', 'ArrowDown'].includes(key);
     const isAsked = (isAskedByKey || (kind === 'press' && key.endsWith('Look'))) && at > since - 1_500;
-    return isAsked || (at >= since && onto === command && kind !== 'wheel');
+    return isAsked || (at >= since && onto === command && isTurning(before, nth));
   });
   // A row is in hand only if a person moved onto it.
   return turned || (row === undefined && wasStill(command, since, act, before)) ? null : 'nobody had turned to it';
+}
+
+/** Keys that move within a form, or onto it. */
+const MOVING = ['Tab', 'ArrowDown', 'j', 'k'];
+
+/** Whether somebody turned to a form by this act. The focus that a page sets by itself says nothing of a person. */
+function isTurning(acts: readonly Act[], nth: number): boolean {
+  const act = acts[nth];
+  if (act?.kind !== 'focus') return act?.kind === 'move' || act?.kind === 'press' || MOVING.includes(act?.key ?? '');
+  const cause = acts.slice(0, nth).findLast(({ kind }) => kind !== 'focus');
+  const isByKey = cause?.kind === 'key' && MOVING.includes(cause.key);
+  return (isByKey || cause?.kind === 'press') && act.at - cause.at < 100;
 }
 
 /** Whether it was alone on the screen for a second in which nobody did anything. */
@@ -113,7 +125,8 @@ async function doOne(
         .click({ timeout: 300 }),
   ];
   await deeds[next(deeds.length)]?.().catch(() => undefined); // it was not there
-  await page.waitForTimeout([0, 0, 30, 120, 300, 520, 1_100][next(7)] ?? 0);
+  // Between half a second and a second a form can be decided, but is not armed by itself yet.
+  await page.waitForTimeout([0, 0, 30, 120, 300, 560, 620, 700, 1_100][next(9)] ?? 0);
 }
 
 /** Everything the page has seen since it was loaded. */
