@@ -110,7 +110,7 @@ export async function openSharedPlace(
       throw error;
     }
   });
-  await rm(place.repo, { recursive: true, force: true });
+  await rm(place.repo, { recursive: true, force: true, maxRetries: 10 });
   await createRepository(place.repo);
   await prepare(place.repo);
   const added = await callApi(origin, 'POST', '/api/projects', { path: place.repo });
