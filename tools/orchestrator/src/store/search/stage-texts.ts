@@ -3,6 +3,15 @@ import { type CommentId, onlySeenBy, type Stage, type TranscriptEntry } from '@c
 import type { CommentRecord } from '../records.ts';
 import { type IndexedText, textOfEntry } from './entry-text.ts';
 
+/** The events that change a text that can be found. */
+export const CHANGES_OF_TEXTS = [
+  'stage-created',
+  'stage-updated',
+  'stage-removed',
+  'transcript-appended',
+  'comments-updated',
+];
+
 /** A text to be indexed. */
 export interface Item extends IndexedText {
   /** The transcript entry; null for everything else. */

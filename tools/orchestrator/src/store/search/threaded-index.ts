@@ -6,6 +6,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { SearchIndex } from '../ports/search-index.ts';
 import type { Store } from '../store.ts';
 import type { SearchAnswer, SearchRequest } from './search-messages.ts';
+import { CHANGES_OF_TEXTS } from './stage-texts.ts';
 
 export interface ThreadedIndexParts {
   thread: IndexThread;
@@ -31,7 +32,6 @@ const STEP_MS = 50;
 const CATCH_UP_MS = 100;
 /** After a failure, and while the disk is full. */
 const RETRY_MS = 15_000;
-const CHANGES = new Set(['stage-created', 'stage-updated', 'stage-removed', 'transcript-appended', 'comments-updated']);
 
 /**
  * Keeps an index in a thread of its own, which answers `SearchRequest`s. The thread reads the store beside its writer, so the loop only
@@ -78,7 +78,7 @@ export function openThreadedIndex({ thread: what, store, log, mayGrow, waitMs }:
   }
 
   const unlisten = store.onEvent(({ type, data }) => {
-    if (!CHANGES.has(type) || !('stageId' in data) || data.stageId === undefined) return;
+    if (!CHANGES_OF_TEXTS.includes(type) || !('stageId' in data) || data.stageId === undefined) return;
     changed?.add(data.stageId);
     due(waitMs);
   });

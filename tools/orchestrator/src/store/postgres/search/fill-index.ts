@@ -1,14 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Indexing, TranscriptEntry } from '@callboard/contract';
 import { z } from 'zod';
-import { itemsOfEntries } from '../../search/stage-texts.ts';
+import { CHANGES_OF_TEXTS, itemsOfEntries } from '../../search/stage-texts.ts';
 import type { PgLink } from '../pg-link.ts';
 import { INDEX_LOCK, rowsOf } from './index-tables.ts';
 import { lookAtStages, lookBelow } from './look-at-stages.ts';
 import { writeEntries } from './write-entries.ts';
 
-/** What changes a text that can be found. */
-const CHANGES = ['stage-created', 'stage-updated', 'stage-removed', 'transcript-appended', 'comments-updated'];
 /** Of one transaction: events, stages, entries, and about how many bytes of entries. */
 const EVENTS = 2_000;
 const STAGES = 50;
@@ -47,7 +45,7 @@ export async function progressOf(link: PgLink): Promise<Indexing | null> {
        coalesce(bool_or(done < total), false)
          or (select full_at is not null or exists (select from events where seq > looked and type = any($1)) from search_state)
          as is_behind from search_stages`,
-    [CHANGES],
+    [CHANGES_OF_TEXTS],
   );
   if (row === undefined || !row.is_behind) return null;
   return { done: row.done, total: row.done + Math.max(row.left, 1) };
@@ -102,7 +100,7 @@ async function lookAtNews(link: PgLink, looked: number): Promise<boolean> {
        from events where seq > $1 order by seq limit $3)
      select max(seq) as last, array_agg(distinct stage) filter (where stage is not null) as ids,
        coalesce((select min(seq) from events) > $1::bigint + 1, false) as has_gap from news`,
-    [looked, CHANGES, EVENTS],
+    [looked, CHANGES_OF_TEXTS, EVENTS],
   );
   if (news === undefined || news.last === null) return false;
   const { last, ids, has_gap: hasGap } = news;
