@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { onTestFailed, onTestFinished } from 'vitest';
 import { createRepository } from '../../test-support/git.ts';
@@ -110,10 +111,10 @@ export async function openSharedPlace(
       throw error;
     }
   });
-  await rm(place.repo, { recursive: true, force: true, maxRetries: 10 });
-  await createRepository(place.repo);
-  await prepare(place.repo);
-  const added = await callApi(origin, 'POST', '/api/projects', { path: place.repo });
+  // Always another path: a git that a test has left still writes into its own.
+  const repo = await createRepository(join(await mkdtemp(join(place.folder, 'repo-')), 'shop'));
+  await prepare(repo);
+  const added = await callApi(origin, 'POST', '/api/projects', { path: repo });
   if (!added.ok) throw new Error(`the project was not added: ${await added.text()}`);
   await leaveSandbox(origin, (await added.json()).project.id);
   model.reset();
@@ -125,7 +126,7 @@ export async function openSharedPlace(
     },
   };
   errors.length = 0;
-  return { ...place, model: ofThisTest, page: await context.newPage() };
+  return { ...place, repo, model: ofThisTest, page: await context.newPage() };
 }
 
 /** Removes everything that a test has made, and fails if it left a process running. */
