@@ -22,7 +22,7 @@ async function registered(session: CDPSession, context: BrowserContext): Promise
 }
 
 interface Clickable {
-  registration: { getNotifications(): Promise<{ title: string; body: string; silent: boolean | null }[]> };
+  registration: { getNotifications(): Promise<Notification[]> };
   NotificationEvent: new (type: string, init: object) => Event;
 }
 
@@ -33,16 +33,26 @@ const shown = (worker: Worker) =>
     return (await registration.getNotifications()).map(({ title, body, silent }) => ({ title, body, silent }));
   });
 
-/** Clicks a button of the only notification, as far as a test can: the browser alone can make an event that it trusts. */
+/**
+ * Clicks a button of the only notification, as far as a test can: the browser alone can make an event that it trusts.
+ * Returns whether the worker closed it.
+ */
 const click = (worker: Worker, action: string) =>
   worker.evaluate(async (name) => {
     const { registration, NotificationEvent } = globalThis as unknown as Clickable;
     const [notification] = await registration.getNotifications();
     const event = new NotificationEvent('notificationclick', { notification, action: name });
     let done: Promise<unknown> = Promise.resolve();
+    let isClosed = false;
+    const close = () => {
+      isClosed = true;
+      notification?.close();
+    };
     Object.defineProperty(event, 'waitUntil', { value: (work: Promise<unknown>) => (done = work) });
+    Object.defineProperty(event, 'notification', { value: { data: notification?.data, close } });
     globalThis.dispatchEvent(event);
     await done;
+    return isClosed;
   }, action);
 
 /** Ends the subscription as a browser does that has made another one. Returns what the worker has sent to which end. */
@@ -106,20 +116,23 @@ it('shows what is pushed, denies from the notification, says that it was answere
   await expect.poll(() => shown(worker)).toEqual([{ title: message.title, body: 'touch never', silent: false }]);
 
   // A button that the notification does not have sends nothing, and leads to the page, in the window that is open.
-  await click(worker, 'allow');
+  expect(await click(worker, 'allow')).toBe(true);
   await page.waitForURL(`${origin}/trash`);
   expect(await pending()).toHaveLength(1);
+  await expect.poll(() => shown(worker)).toEqual([]);
 
+  // Another tag: a browser that is late to close the one before would close this one.
+  message.tag += ' again';
   await push(message);
   await expect.poll(() => shown(worker)).toHaveLength(1);
-  await click(worker, 'deny');
+  expect(await click(worker, 'deny')).toBe(false);
   await expect.poll(() => shown(worker)).toEqual([{ title: 'Checkout: denied', body: 'touch never', silent: true }]);
   await expect.poll(pending).toEqual([]);
 
   // The same click on another device comes second.
   await push(message);
   await expect.poll(() => shown(worker)).toMatchObject([{ title: message.title }]);
-  await click(worker, 'deny');
+  expect(await click(worker, 'deny')).toBe(false);
   const late = {
     title: expect.stringMatching(/^Checkout: already denied by .+ from Chrome on Linux$/),
     body: 'Your answer was not used.',

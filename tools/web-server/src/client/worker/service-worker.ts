@@ -39,9 +39,10 @@ self.addEventListener('pushsubscriptionchange', (event) => event.waitUntil(renew
 
 self.addEventListener('notificationclick', (event) => {
   const { notification, action } = event;
-  notification.close();
   const message = PushMessage.safeParse(notification.data);
-  event.waitUntil(message.success ? clicked(message.data, action) : open('/'));
+  if (message.success) return event.waitUntil(clicked(message.data, action, notification));
+  notification.close();
+  event.waitUntil(open('/'));
 });
 
 function show(message: PushMessage): Promise<void> {
@@ -54,10 +55,14 @@ async function renew(made: PushSubscription | null): Promise<void> {
   if (ended !== null) await show(ended);
 }
 
-async function clicked(message: PushMessage, action: string): Promise<void> {
+async function clicked(message: PushMessage, action: string, notification: Notification): Promise<void> {
   const verdict = verdictOf(action, message);
   const { request, path } = message;
-  if (verdict === null || request === null) return open(path);
+  if (verdict === null || request === null) {
+    notification.close();
+    return open(path);
+  }
+  // What is said next has the same tag and takes its place. A browser closes by tag, and late: a close would take both away.
   const answered = await answerRequest({ ...message, request }, verdict);
   await show(answered.message);
   if (!answered.isTaken && !answered.message.isSettled) await open(path);
