@@ -68,6 +68,42 @@ it('recovers from a lost connection: each event arrives once, and the watched st
   expect(items.filter(({ type }) => type === 'resync')).toEqual([]);
 });
 
+it('opens a stream anew when another web server answers, which knows nothing of it, and says nothing of that', async () => {
+  const first = await startHarness();
+  const second = await startHarness();
+  cleanUp.push(first.stop, second.stop);
+  const [before, after] = [await first.listen(), await second.listen()];
+  let [origin, requests] = [before, 0];
+  const transport = createHttpTransport({
+    origin: 'http://balancer',
+    token: GOOD_TOKEN,
+    fetch: (url, init) => {
+      requests += 1;
+      return fetch(url.replace('http://balancer', origin), init);
+    },
+  });
+  const { seqs, statuses } = listen(transport, 0);
+  first.orchestrator.emit();
+  await expect.poll(seqs).toEqual([1]);
+  await expect.poll(statuses).toEqual(['ready']);
+
+  origin = after;
+  second.orchestrator.emit();
+  await transport.command('watch', { stageIds: [stage.id] });
+  await expect.poll(() => second.orchestrator.inputsOf('watch')).toEqual([{ stageIds: ['STAGE-1'] }]);
+  second.orchestrator.emit();
+  await expect.poll(seqs).toEqual([1, 2]);
+  expect(statuses()).toEqual(['ready']);
+
+  // Servers in turn: one that was opened a moment ago is kept.
+  origin = before;
+  requests = 0;
+  await transport.command('watch', { stageIds: [] });
+  second.orchestrator.emit();
+  await expect.poll(seqs).toEqual([1, 2, 3]);
+  expect(requests).toBe(1);
+});
+
 it('reopens a stream that is silent for too long', async () => {
   const { orchestrator, transport } = await start({ silenceMs: 50 });
   const { statuses, seqs } = listen(transport, 0);

@@ -11,7 +11,8 @@ export interface HttpEventsParts {
   signal: AbortSignal;
   silenceMs: number | undefined;
   maxPauseMs: number;
-  onOpen: (streamId: string) => void;
+  /** `reopen` ends this connection; the next one follows at once. */
+  onOpen: (streamId: string, reopen: () => void) => void;
   onEnd: (streamId: string) => void;
 }
 
@@ -24,9 +25,14 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
   let { since } = parts;
   let status: string | null = null;
   let pauseMs = FIRST_PAUSE_MS;
+  /** The connection ends because another one is wanted. */
+  let isMoving = false;
+  const onMove = () => {
+    isMoving = true;
+  };
   while (!signal.aborted) {
     try {
-      for await (const item of oneConnection({ ...parts, since })) {
+      for await (const item of oneConnection({ ...parts, since, onMove })) {
         pauseMs = FIRST_PAUSE_MS;
         if (item.type === 'stream' || item.type === 'resync') since = item.data.seq;
         else if ('seq' in item) since = item.seq;
@@ -39,6 +45,10 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
       if (!(error instanceof TransportError) || !error.isTransient) throw error;
     }
     if (signal.aborted) return;
+    if (isMoving) {
+      isMoving = false;
+      continue;
+    }
     if (status !== 'unreachable') yield UNREACHABLE;
     status = 'unreachable';
     await pause(pauseMs, signal);
@@ -47,15 +57,22 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
 }
 
 /** Yields the items of one connection until it ends; throws `network` if it is lost. */
-async function* oneConnection({ call, since, signal, silenceMs, onOpen, onEnd }: HttpEventsParts) {
+async function* oneConnection(parts: HttpEventsParts & { onMove: () => void }) {
+  const { call, since, silenceMs, onOpen, onEnd, onMove } = parts;
   let streamId: string | null = null;
+  const over = new AbortController();
+  const reopen = () => {
+    onMove();
+    over.abort();
+  };
   try {
+    const signal = AbortSignal.any([parts.signal, over.signal]);
     const options = { since, signal, ...(silenceMs !== undefined && { silenceMs }) };
     for await (const raw of readEventStream(call, options)) {
       const item = readMessage(raw, 'whole');
       if (item?.type === 'stream') {
         streamId = item.data.streamId;
-        onOpen(streamId);
+        onOpen(streamId, reopen);
       }
       // Clients get the notices with the board.
       if (item !== null && item.type !== 'notices-updated') yield item;

@@ -14,29 +14,50 @@ export interface HttpTransportOptions extends CallParts {
   maxPauseMs?: number;
 }
 
+/** How long a stream is kept that another web server holds: a balancer that takes servers in turn would end each at once. */
+const REOPEN_AFTER_MS = 30_000;
+
 /** Creates a transport over REST and server-sent events, for browsers and Node. */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
   const { silenceMs, maxPauseMs = 2_000 } = options;
   const calls = createCalls(options);
   const { call } = calls;
   const give = createCommand(calls);
-  const openStreams = new Set<string>();
+  /** By the id of the stream: how it is opened anew. */
+  const openStreams = new Map<string, () => void>();
+  let movedAt = Number.NEGATIVE_INFINITY;
   let watched: readonly StageId[] = [];
 
   /** One after the other, each with the newest stages, so that an older request cannot arrive last. */
   let telling: Promise<unknown> = Promise.resolve();
   function tellStream(streamId: string, signal?: AbortSignal): Promise<void> {
     const tell = () => call(serviceRoutes.watch, { streamId, stageIds: watched }, { signal });
-    const told = telling.then(tell).then(() => undefined, unlessGone);
+    const told = telling.then(tell).then(
+      () => undefined,
+      (error: unknown) => gone(streamId, error),
+    );
     telling = told.catch(() => undefined);
     return told;
+  }
+
+  /**
+   * An ended stream needs nothing: the next one is told when it begins. One that is still open here is held by another web
+   * server than the one that answers now, so it is opened anew.
+   */
+  function gone(streamId: string, error: unknown): void {
+    if (!(error instanceof TransportError) || error.code !== 'not_found') throw error;
+    const now = performance.now();
+    if (now - movedAt < REOPEN_AFTER_MS) return;
+    const reopen = openStreams.get(streamId);
+    if (reopen !== undefined) movedAt = now;
+    reopen?.();
   }
 
   async function command<T extends ClientCommand>(type: T, given: CommandInput<T>, signal?: AbortSignal) {
     const input = checkedInput(type, given);
     if (type === 'watch') {
       watched = (input as CommandInput<'watch'>).stageIds; // T is 'watch'
-      await Promise.all([...openStreams].map((streamId) => tellStream(streamId, signal)));
+      await Promise.all([...openStreams.keys()].map((streamId) => tellStream(streamId, signal)));
       return {} as CommandReply<T>;
     }
     return give(type as Exclude<T, 'watch'>, input, { signal });
@@ -51,17 +72,12 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
         signal,
         silenceMs,
         maxPauseMs,
-        onOpen(streamId) {
-          openStreams.add(streamId);
+        onOpen(streamId, reopen) {
+          openStreams.set(streamId, reopen);
           // On failure the next stream is told: this one ends for the same reason.
           if (watched.length > 0) void tellStream(streamId, signal).catch(() => undefined);
         },
         onEnd: (streamId) => void openStreams.delete(streamId),
       }),
   };
-}
-
-/** An ended stream needs nothing: the next one is told when it begins. */
-function unlessGone(error: unknown): void {
-  if (!(error instanceof TransportError) || error.code !== 'not_found') throw error;
 }

@@ -10,6 +10,12 @@ export interface EventStreamOptions {
   onLost: (failures: number) => void;
 }
 
+export interface OpenEventStream {
+  /** Ends this connection and opens another at once, if there is one: `onLost(0)`, then `onOpen`. */
+  reopen(): void;
+  close(): void;
+}
+
 const RETRY_MS = [250, 500, 1_000, 2_000];
 const SLEPT_MS = 60_000;
 
@@ -17,7 +23,7 @@ const SLEPT_MS = 60_000;
  * Reads the event stream, and reconnects until closed. It uses `fetch` because a page proves itself in a header, which
  * the browser's own `EventSource` cannot send.
  */
-export function openEventStream({ since, onMessage, onOpen, onLost }: EventStreamOptions): { close(): void } {
+export function openEventStream({ since, onMessage, onOpen, onLost }: EventStreamOptions): OpenEventStream {
   let connection: AbortController | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
@@ -73,6 +79,11 @@ export function openEventStream({ since, onMessage, onOpen, onLost }: EventStrea
   document.addEventListener('visibilitychange', onVisibility);
   connect();
   return {
+    reopen() {
+      if (connection === undefined || failures > 0) return; // closed, or about to be opened anyway
+      onLost(0);
+      connect();
+    },
     close() {
       const last = connection;
       connection = undefined;

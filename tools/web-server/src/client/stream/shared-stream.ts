@@ -16,6 +16,8 @@ export interface SharedStreamOptions {
 export interface SharedStream {
   /** Sets the stages this tab watches. */
   watch(stageIds: string[]): void;
+  /** Opens the stream anew, if this tab holds it. */
+  reopen(): void;
   close(): void;
 }
 
@@ -37,12 +39,13 @@ function openAlone({ since, onMessage, onOpen, onLost, onWatched }: SharedStream
     return from;
   };
   const stream = openEventStream({ since: startAt, onMessage, onLost, onOpen: () => onOpen(from) });
-  return { watch: onWatched, close: stream.close };
+  return { watch: onWatched, reopen: stream.reopen, close: stream.close };
 }
 
 interface Leader {
   /** Tells the other tabs the state of the connection. */
   tellConnection(): void;
+  reopen(): void;
   stop(): void;
 }
 
@@ -69,7 +72,7 @@ function beginLeading(options: SharedStreamOptions, channel: TabChannel, opened:
       options.onLost(failures);
     },
   });
-  return { tellConnection, stop: stream.close };
+  return { tellConnection, reopen: stream.reopen, stop: stream.close };
 }
 
 function openBetweenTabs(options: SharedStreamOptions): SharedStream {
@@ -118,6 +121,7 @@ function openBetweenTabs(options: SharedStreamOptions): SharedStream {
       if (leader === undefined) ping();
       else tellWatched();
     },
+    reopen: () => leader?.reopen(),
     close() {
       stopAsking();
       leadership.leave();

@@ -21,12 +21,12 @@ export interface BoardStream {
 /** Keeps the query cache up to date with the server, from the moment the board is loaded. */
 export function startStream(cache: QueryClient): BoardStream {
   const store = createStreamStore();
-  const subscription = createTextSubscription();
+  let stream: SharedStream | undefined;
+  const subscription = createTextSubscription(() => stream?.reopen());
   const connection = createConnectionState(store);
   const stopWatchingAbsence = watchLongAbsence(store);
   const backfill = createTextBackfill(store);
   const receiver = createReceiver(cache, store, subscription.streamOpened);
-  let stream: SharedStream | undefined;
   const watchers = countWatchers((stageIds) => stream?.watch(stageIds));
   const seq = () => cache.getQueryData(boardQuery.queryKey)?.seq ?? 0;
 

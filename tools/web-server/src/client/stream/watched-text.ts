@@ -1,19 +1,38 @@
 import { StageId } from '@callboard/contract';
-import { serviceRoutes } from '@callboard/contract/client';
+import { serviceRoutes, TransportError } from '@callboard/contract/client';
 import { client } from '../lib/api-client.ts';
 import type { StreamStore } from './stream-store.ts';
 import { addDeltas } from './streaming-text.ts';
 
-/** Tells the server which stages' streaming text this browser wants, for as long as a stream is open. */
-export function createTextSubscription() {
+/** How long a stream is kept that another web server holds: a balancer that takes servers in turn would end each at once. */
+const REOPEN_AFTER_MS = 30_000;
+
+/**
+ * Tells the server which stages' streaming text this browser wants, for as long as a stream is open.
+ * @param reopen is called when the web server that answers has no such stream: a balancer gives this page another one now,
+ * so a new stream comes from there. At most once in half a minute.
+ */
+export function createTextSubscription(reopen: () => void) {
   let streamId: string | undefined;
   let wanted: string[] = [];
+  let reopenedAt = Number.NEGATIVE_INFINITY;
 
   async function send(): Promise<void> {
-    if (streamId === undefined) return;
-    const request = client.call(serviceRoutes.watch, { streamId, stageIds: wanted });
-    // If it fails, text appears once it is complete. That is no reason for an error message.
-    await request.catch(() => undefined);
+    const asked = streamId;
+    if (asked === undefined) return;
+    try {
+      await client.call(serviceRoutes.watch, { streamId: asked, stageIds: wanted });
+    } catch (error) {
+      // If it fails, text appears once it is complete. That is no reason for an error message.
+      if (asked === streamId && error instanceof TransportError && error.code === 'not_found') moved();
+    }
+  }
+
+  function moved(): void {
+    const now = performance.now();
+    if (now - reopenedAt < REOPEN_AFTER_MS) return;
+    reopenedAt = now;
+    reopen();
   }
 
   return {

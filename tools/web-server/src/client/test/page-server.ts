@@ -13,6 +13,7 @@ import {
 import { pathFields, type Route, type RoutedCommand, routes, serviceRoutes } from '@callboard/contract/client';
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
+import { z } from 'zod';
 
 type Answer<T extends RoutedCommand> = (
   input: CommandInput<T>,
@@ -29,10 +30,15 @@ export interface PageServer {
   pass<T extends StreamEventType>(type: T, data: StreamEventData<T>): void;
   /** The commands received, oldest first, without reads of the board. */
   received: { command: RoutedCommand; input: unknown }[];
+  /** Which stages' text the page wants, and on which of its streams (1 is the first); oldest first. */
+  watched: { stream: number; stageIds: string[] }[];
+  /** Stands for another web server from now on: it does not know the streams that are open. */
+  change(): void;
   close(): void;
 }
 
-const STREAM_ID = '00000000-0000-7000-8000-000000000001';
+const STREAM_ID = '00000000-0000-7000-8000-00000000000';
+const Watch = z.object({ stageIds: z.array(z.string()) });
 const encoder = new TextEncoder();
 
 /** Returns a refusal as the server sends it. */
@@ -42,22 +48,26 @@ export const problem = (code: ProblemCode, detail: string): Response => {
   return HttpResponse.json(body, { status });
 };
 
-/** Starts a server for one page. `board` is the board at its first load. */
-export function startPageServer(board: () => BoardView): PageServer {
-  const received: PageServer['received'] = [];
+/** The event streams of a page, and which stages it watches on them. */
+function createStreams(firstSeq: number) {
   const open = new Set<ReadableStreamDefaultController<Uint8Array>>();
-  let answers: Answers = {};
   const emitted: { type: string; data: unknown; seq: number }[] = [];
-  let seq = board().seq;
+  const watched: PageServer['watched'] = [];
+  let seq = firstSeq;
+  let opened = 0;
+  /** The streams up to this one are another web server's. */
+  let elsewhere = 0;
 
   function stream({ request }: { request: Request }): Response {
     const since = Number(request.headers.get('last-event-id') ?? seq);
+    opened += 1;
+    const streamId = `${STREAM_ID}${opened}`;
     let own: ReadableStreamDefaultController<Uint8Array> | undefined;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         own = controller;
         open.add(controller);
-        send(controller, 'stream', { streamId: STREAM_ID, seq });
+        send(controller, 'stream', { streamId, seq });
         send(controller, 'orchestrator-status', { status: 'ready' });
         for (const event of emitted) if (event.seq > since) send(controller, event.type, event.data, event.seq);
       },
@@ -65,6 +75,43 @@ export function startPageServer(board: () => BoardView): PageServer {
     });
     return new HttpResponse(body, { headers: { 'content-type': 'text/event-stream' } });
   }
+
+  async function watch(request: Request, streamId: string): Promise<Response> {
+    const nth = Number(streamId.slice(STREAM_ID.length));
+    if (nth <= elsewhere) return problem('not_found', `There is no open event stream ${streamId}.`);
+    watched.push({ stream: nth, ...Watch.parse(await request.json()) });
+    return HttpResponse.json({});
+  }
+
+  const handlers = [
+    http.get(`*${serviceRoutes.events.path}`, stream),
+    http.put(`*${serviceRoutes.watch.path}`, ({ request, params }) => watch(request, String(params.streamId))),
+  ];
+  return {
+    handlers,
+    watched,
+    emit(type: string, data: unknown) {
+      seq += 1;
+      emitted.push({ type, data, seq });
+      for (const controller of open) send(controller, type, data, seq);
+    },
+    pass(type: string, data: unknown) {
+      for (const controller of open) send(controller, type, data);
+    },
+    change() {
+      elsewhere = opened;
+    },
+    close() {
+      for (const controller of open) controller.close();
+    },
+  };
+}
+
+/** Starts a server for one page. `board` is the board at its first load. */
+export function startPageServer(board: () => BoardView): PageServer {
+  const received: PageServer['received'] = [];
+  const streams = createStreams(board().seq);
+  let answers: Answers = {};
 
   const handlers = Object.entries(routes).map(([command, route]) => handle(command as RoutedCommand, route)); // its keys
   function handle(command: RoutedCommand, route: Route) {
@@ -88,8 +135,7 @@ export function startPageServer(board: () => BoardView): PageServer {
   const server = setupServer(
     http.get(`*${serviceRoutes.loginNonce.path}`, () => HttpResponse.json({ nonce: 'a nonce' })),
     http.post(`*${serviceRoutes.loginProof.path}`, () => HttpResponse.json({ token: 'a token', loginId: 'login-1' })),
-    http.get(`*${serviceRoutes.events.path}`, stream),
-    http.put(`*${serviceRoutes.watch.path}`, () => HttpResponse.json({})),
+    ...streams.handlers,
     ...handlers,
   );
   server.listen({ onUnhandledFrame: 'error' });
@@ -97,17 +143,13 @@ export function startPageServer(board: () => BoardView): PageServer {
     answer(more) {
       answers = { ...answers, ...more };
     },
-    emit(type, data) {
-      seq += 1;
-      emitted.push({ type, data, seq });
-      for (const controller of open) send(controller, type, data, seq);
-    },
-    pass(type, data) {
-      for (const controller of open) send(controller, type, data);
-    },
+    emit: streams.emit,
+    pass: streams.pass,
     received,
+    watched: streams.watched,
+    change: streams.change,
     close() {
-      for (const controller of open) controller.close();
+      streams.close();
       server.close();
     },
   };
