@@ -104,6 +104,22 @@ it('opens a stream anew when another web server answers, which knows nothing of 
   expect(requests).toBe(1);
 });
 
+it('gets no event again after a web server that knew less than the client', async () => {
+  const { app, client, orchestrator, transport } = await start();
+  orchestrator.emit();
+  await expect.poll(client.seq).toBe(1);
+  for (let i = 0; i < 3; i++) orchestrator.store(); // by another machine, and this one has not heard of it yet
+  const { seqs, statuses, items } = listen(transport, 4); // told by the web server of that machine
+  for (let times = 1; times <= 2; times++) {
+    await expect.poll(() => statuses().filter((status) => status === 'ready').length).toBe(times);
+    app.server.closeAllConnections();
+  }
+  orchestrator.emit();
+  await expect.poll(() => seqs().at(-1)).toBe(5);
+  expect(seqs()).toEqual([5]);
+  expect(items.filter(({ type }) => type === 'resync')).toEqual([]);
+});
+
 it('reopens a stream that is silent for too long', async () => {
   const { orchestrator, transport } = await start({ silenceMs: 50 });
   const { statuses, seqs } = listen(transport, 0);

@@ -34,7 +34,8 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
     try {
       for await (const item of oneConnection({ ...parts, since, onMove })) {
         pauseMs = FIRST_PAUSE_MS;
-        if (item.type === 'stream' || item.type === 'resync') since = item.data.seq;
+        if (item.type === 'stream') since ??= item.data.seq;
+        else if (item.type === 'resync') since = item.data.seq;
         else if ('seq' in item) since = item.seq;
         if (item.type === 'stream' || (item.type === 'orchestrator-status' && item.data.status === status)) continue;
         if (item.type === 'orchestrator-status') status = item.data.status;

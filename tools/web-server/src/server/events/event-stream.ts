@@ -121,7 +121,7 @@ export function createEventStream(parts: EventStreamParts): EventStream {
     out.destroy(); // the client reconnects and replays
   }
 
-  greet(write, { id, seq: Math.min(sent, head()), client });
+  greet(write, { id, seq: sent, client });
   catchUp().catch(failed);
 
   return {
@@ -137,7 +137,10 @@ export function createEventStream(parts: EventStreamParts): EventStream {
   };
 }
 
-/** Writes the first events of a stream. A client that is ahead of the log is told to reload, and continues after the newest event. */
+/**
+ * Writes the first events of a stream. The number is the client's own, even if it is ahead of the newest event known here: it
+ * may have come from the web server of another machine, whose orchestrator was told sooner.
+ */
 function greet(
   write: (text: string) => boolean,
   { id, seq, client }: { id: string; seq: number; client: OrchestratorClient },
