@@ -7,6 +7,10 @@ const KEY = ['recent-events'];
 /** The last events that arrived, to complete answers that were on their way meanwhile. */
 export interface RecentEvents {
   add(event: BoardEvent): void;
+  /** The number after which the next event is due, for everything but the board; null until one has arrived or was set. */
+  position(): number | null;
+  /** Everything on screen is loaded from now on, or was, and holds the events up to this number. */
+  startAfter(seq: number): void;
   /** The newest states of a stage's decisions. An update may arrive before the transcript entry it belongs to. */
   decisions(stageId: string): Decision[];
   /** Forgets all events. Call it after events were lost: older ones say nothing about the view loaded next. */
@@ -28,8 +32,14 @@ export function recentEventsOf(cache: QueryClient): RecentEvents {
 /** An empty list of recent events. */
 export function createRecentEvents(): RecentEvents {
   let events: BoardEvent[] = [];
+  let position: number | null = null;
   return {
+    position: () => position,
+    startAfter(seq) {
+      position = seq;
+    },
     add(event) {
+      position = Math.max(event.seq, position ?? 0);
       events = [...events.slice(-KEPT + 1), event];
     },
     decisions: (stageId) =>

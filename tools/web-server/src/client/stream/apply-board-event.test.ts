@@ -84,6 +84,24 @@ it('keeps the queue in order as messages are queued, sent and moved', () => {
   expect(cache.getQueryData(queueQuery(id).queryKey)).toEqual({ queue: [message('c', 3)], held: true });
 });
 
+it('applies no event a second time: another tab may hold the stream now, and have known less', () => {
+  cache.setQueryData(queueQuery(id).queryKey, { queue: [], held: false });
+  const { messageId, text } = message('a', 1);
+  const first = event(2, { type: 'message-queued', data: message('a', 1) });
+  applyEvent(cache, first);
+  applyEvent(cache, event(3, { type: 'message-sent', data: { stageId: id, messageId, text } }));
+  applyEvent(cache, first);
+  expect(queued()).toEqual([]);
+});
+
+it('applies the events of another log after a resync, whatever their numbers', () => {
+  cache.setQueryData(queueQuery(id).queryKey, { queue: [], held: false });
+  applyEvent(cache, event(9, { type: 'message-queued', data: message('a', 1) }));
+  resync(cache, 1);
+  applyEvent(cache, event(2, { type: 'message-queued', data: message('b', 2) }));
+  expect(queued()).toEqual(['a', 'b']);
+});
+
 it('updates an answer’s delivery in the transcript', () => {
   const stored = entry(1, 'decision', { decision: decision(asked, { delivery: 'accepted' }) });
   cache.setQueryData(transcriptQuery(id).queryKey, { entries: [stored], total: 1 });

@@ -24,9 +24,14 @@ import { applyDraft } from '../data/server-drafts.ts';
 import { withDecisions } from '../data/transcript-pages.ts';
 import { applyCommand } from '../data/workspace-queries.ts';
 
-/** Applies one event to the query cache. A known event changes nothing; after a gap the board is reloaded. */
+/**
+ * Applies one event to the query cache; after a gap the board is reloaded. One that was applied changes nothing: it comes again
+ * when another tab, which knew less, holds the stream. The board may be ahead of the events: it is also loaded as a whole.
+ */
 export function applyEvent(cache: QueryClient, event: BoardEvent): void {
-  recentEventsOf(cache).add(event);
+  const recent = recentEventsOf(cache);
+  if (event.seq <= (recent.position() ?? 0)) return;
+  recent.add(event);
   keepEnding(cache, event);
   const view = cache.getQueryData(boardQuery.queryKey);
   if (view !== undefined && event.seq > view.seq + 1) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
@@ -63,9 +68,11 @@ function hasStarted(before: BoardView, event: BoardEvent): boolean {
   return before.stages.some(({ id, session }) => id === event.data.stageId && session?.state === 'starting');
 }
 
-/** Reloads everything on screen, after events were lost. */
-export function resync(cache: QueryClient): void {
-  recentEventsOf(cache).clear();
+/** Reloads everything on screen, after events were lost. The next event is the one after `since`, if that is known. */
+export function resync(cache: QueryClient, since?: number): void {
+  const recent = recentEventsOf(cache);
+  recent.clear();
+  if (since !== undefined) recent.startAfter(since);
   // A loaded transcript is otherwise only appended to, but a power cut may have removed its last entries.
   void cache.resetQueries({ queryKey: ['transcript'] });
   void cache.invalidateQueries();

@@ -46,7 +46,7 @@ export function createReceiver(cache: QueryClient, store: StreamStore, streamOpe
         streamOpened(message.data.streamId);
         break;
       case 'resync':
-        resync(cache);
+        resync(cache, message.data.seq);
         break;
       default:
         onEvent(message);

@@ -2,6 +2,7 @@ import type { StageId } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import type { QueryClient } from '@tanstack/react-query';
 import { boardQuery } from '../data/queries.ts';
+import { recentEventsOf } from '../data/recent-events.ts';
 import { isLoggedOut } from '../lib/api-client.ts';
 import { resync } from './apply-board-event.ts';
 import { createConnectionState, watchLongAbsence } from './connection-state.ts';
@@ -28,7 +29,13 @@ export function startStream(cache: QueryClient): BoardStream {
   const backfill = createTextBackfill(store);
   const receiver = createReceiver(cache, store, subscription.streamOpened);
   const watchers = countWatchers((stageIds) => stream?.watch(stageIds));
-  const seq = () => cache.getQueryData(boardQuery.queryKey)?.seq ?? 0;
+
+  /** The newest event that everything on screen holds. The board alone may be loaded again, and know more. */
+  function seq(): number {
+    const recent = recentEventsOf(cache);
+    if (recent.position() === null) recent.startAfter(cache.getQueryData(boardQuery.queryKey)?.seq ?? 0);
+    return recent.position() ?? 0;
+  }
 
   function onOpen(since: number): void {
     // Text that was streamed meanwhile is lost here.
@@ -37,7 +44,7 @@ export function startStream(cache: QueryClient): BoardStream {
       for (const stageId of watchers.stageIds()) fetchText(stageId);
     }
     // Another tab holds the stream and knew more than this one: the events between are lost here.
-    if (since > seq()) resync(cache);
+    if (since > seq()) resync(cache, since);
   }
 
   /** Only a busy session writes text. */

@@ -28,6 +28,8 @@ export interface PageServer {
   emit<T extends EventType>(type: T, data: EventData<T>): void;
   /** Sends an event that is not stored. */
   pass<T extends StreamEventType>(type: T, data: StreamEventData<T>): void;
+  /** Ends every event stream; the page opens another one. */
+  cutStreams(): void;
   /** The commands received, oldest first, without reads of the board. */
   received: { command: RoutedCommand; input: unknown }[];
   /** Which stages' text the page wants, and on which of its streams (1 is the first); oldest first. */
@@ -101,8 +103,9 @@ function createStreams(firstSeq: number) {
     change() {
       elsewhere = opened;
     },
-    close() {
+    cutStreams() {
       for (const controller of open) controller.close();
+      open.clear();
     },
   };
 }
@@ -148,8 +151,9 @@ export function startPageServer(board: () => BoardView): PageServer {
     received,
     watched: streams.watched,
     change: streams.change,
+    cutStreams: streams.cutStreams,
     close() {
-      streams.close();
+      streams.cutStreams();
       server.close();
     },
   };
