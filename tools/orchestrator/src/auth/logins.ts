@@ -188,12 +188,14 @@ function followLogins({ store, listed }: LoginsKept, tokenSha256: string | null)
   let ended = 0;
   const has = (loginId: string) => listed.values().some((record) => loginIdOf(record) === loginId);
 
-  async function take(read: () => Promise<LoginRecord | null>): Promise<void> {
+  /** @param known the login that is read, if it is listed already */
+  async function take(read: () => Promise<LoginRecord | null>, known?: string): Promise<void> {
     for (;;) {
       const before = ended;
       const found = await read();
       if (ended !== before) continue;
       if (isListed(found)) listed.set(found.secretHash, found);
+      else if (known !== undefined) listed.delete(known);
       return;
     }
   }
@@ -204,6 +206,14 @@ function followLogins({ store, listed }: LoginsKept, tokenSha256: string | null)
     if (type !== 'login-ended') return;
     ended += 1;
     for (const [secretHash, record] of listed) if (loginIdOf(record) === data.loginId) listed.delete(secretHash);
+  });
+  // Logins may have ended unheard: each is read again with its next command. Only tokens for metrics are not looked up there.
+  store.onEpoch(() => {
+    ended += 1;
+    for (const [secretHash, { kind }] of listed) {
+      if (kind === 'metrics') take(() => store.read.logins.find(secretHash), secretHash).catch(() => undefined);
+      else listed.delete(secretHash);
+    }
   });
   return async (secretHash: string): Promise<void> => {
     if (secretHash === tokenSha256 || listed.has(secretHash)) return;

@@ -1,7 +1,7 @@
 import { placeBefore } from '../claude/conversation-place.ts';
 import { createForkStage, type ForkStage } from '../rewinds/fork-stage.ts';
 import { createRewinds, type Rewinds } from '../rewinds/rewinds.ts';
-import { retryUntilStored } from '../sessions/retry-until-stored.ts';
+import { retryUntilStored } from '../store/retry-until-stored.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Stages } from '../stages/stages.ts';
 import type { Store } from '../store/store.ts';

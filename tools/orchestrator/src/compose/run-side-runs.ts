@@ -2,7 +2,7 @@ import type { StageId } from '@callboard/contract';
 import { placeFindings } from '../comments/place-comment.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
 import type { Bell } from '../lib/bell.ts';
-import { retryUntilStored } from '../sessions/retry-until-stored.ts';
+import { retryUntilStored } from '../store/retry-until-stored.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { askClaude } from '../side-runs/ask-claude.ts';
 import { type SideRuns, startSideRuns } from '../side-runs/side-runs.ts';

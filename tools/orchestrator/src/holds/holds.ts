@@ -92,6 +92,7 @@ export function startHolds({ store, log, interrupt, resumeReleased }: HoldsParts
     if (type === 'stage-updated' && data.stage.held) passes.nudge(); // with an interrupt that another machine stored
     if (type === 'session-updated' && isAnyAsked) passes.nudge();
   });
+  const unlistenEpoch = store.onEpoch(passes.nudge);
   passes.nudge();
 
   return {
@@ -111,6 +112,7 @@ export function startHolds({ store, log, interrupt, resumeReleased }: HoldsParts
     },
     async stop() {
       unlisten();
+      unlistenEpoch();
       await passes.stop();
       clearTimeout(timer);
     },

@@ -1,6 +1,7 @@
 import type { BoardParts, MachineId, StageId } from '@callboard/contract';
 import type { LimitsTable } from '../store/ports/limits-table.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
+import type { Epochs } from './follow-epochs.ts';
 import type { Ownership } from './ownership.ts';
 import type { Places } from './places.ts';
 
@@ -15,13 +16,20 @@ export interface MachineStores {
   own: Store;
 }
 
+interface MachineStoresParts {
+  here: MachineId;
+  ownership: Ownership;
+  places: Places;
+  epochs: Epochs;
+}
+
 /** Returns a copy of `base`, which may be a class instance, with some of its fields replaced. */
 const withFields = <T extends object>(base: T, fields: Partial<T>): T =>
   Object.create(base, Object.getOwnPropertyDescriptors(fields));
 
 export function createMachineStores(
   store: Store,
-  { here, ownership, places }: { here: MachineId; ownership: Ownership; places: Places },
+  { here, ownership, places, epochs }: MachineStoresParts,
 ): MachineStores {
   const seen = <T extends Tables>(tables: T): T => {
     const projects = places.seen(tables.projects);
@@ -41,6 +49,7 @@ export function createMachineStores(
     transact: (work, options) => store.transact((tx: Tx) => work(seen(tx)), options),
     board: () => seenBoard(store.board()),
     boardOf: (stageId) => seenBoard(store.boardOf(stageId)),
+    onEpoch: epochs.onEpoch,
   });
   return { all, own: ownStore(all, ownership, places) };
 }

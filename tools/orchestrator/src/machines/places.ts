@@ -1,7 +1,9 @@
 import type { MachineId, Project, ProjectId } from '@callboard/contract';
+import { retryWhileStoreFails } from '../store/retry-until-stored.ts';
 import type { ProjectPlace } from '../store/ports/machine-tables.ts';
 import type { ProjectsTable } from '../store/ports/project-tables.ts';
-import type { Store, Tables, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
+import type { FollowParts } from './ownership.ts';
 import { remoteName } from './remote-name.ts';
 
 /** A repository on this machine, known to others by its remote or, without one, by a chosen name. */
@@ -30,24 +32,34 @@ export interface Places {
   add(tx: Tx, project: Pick<Project, 'id' | 'path'>, remote: string | null): Promise<void>;
   /** The table of projects as this machine sees it: with its own paths. */
   seen(table: ProjectsTable): ProjectsTable;
+  /** Reads all places anew, as soon as the store answers: events about some may be missing. @throws the reason of `stop` */
+  reload(): Promise<void>;
   stop(): void;
 }
 
 /** Follows the places of all machines. A change is told with `project-updated`. */
-export async function followPlaces(store: Pick<Store, 'read' | 'onEvent'>, machineId: MachineId): Promise<Places> {
+export async function followPlaces({ store, log, here: machineId }: FollowParts): Promise<Places> {
   let all: readonly ProjectPlace[] = await store.read.projectPlaces.list();
+  /** The last read that was begun; it never rejects. */
   let loading = Promise.resolve();
+  const stopped = new AbortController();
 
   const placeHere = (id: ProjectId) => all.find((one) => one.projectId === id && one.machineId === machineId);
   const pathHere = (id: ProjectId): string | null => placeHere(id)?.path ?? null;
 
-  async function load(tables: Pick<Tables, 'projectPlaces'>): Promise<void> {
-    all = await tables.projectPlaces.list();
+  /** One after another, so that an older picture never replaces a newer one. */
+  function reload(): Promise<void> {
+    const read = loading.then(() =>
+      retryWhileStoreFails({ log, signal: stopped.signal }, async () => {
+        all = await store.read.projectPlaces.list();
+      }),
+    );
+    loading = read.catch(() => undefined);
+    return read;
   }
 
   const unlisten = store.onEvent(({ type }) => {
-    if (type !== 'project-updated' && type !== 'project-removed') return;
-    loading = loading.then(() => load(store.read)).catch(() => undefined); // the next event, or the next start, reads them
+    if (type === 'project-updated' || type === 'project-removed') reload().catch(() => undefined); // the store is closed
   });
 
   const seenAs = (project: Project): Project => ({ ...project, path: pathHere(project.id) ?? plain(project.path) });
@@ -91,7 +103,11 @@ export async function followPlaces(store: Pick<Store, 'read' | 'onEvent'>, machi
         await table.save({ ...project, path: known?.path ?? (await unused(table, project.path, machineId)) });
       },
     }),
-    stop: unlisten,
+    reload,
+    stop() {
+      unlisten();
+      stopped.abort();
+    },
   };
   return self;
 }

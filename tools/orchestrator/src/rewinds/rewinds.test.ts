@@ -11,7 +11,7 @@ import { changeSession } from '../domain/change-session.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import { leaveToTerminal } from '../domain/terminal.ts';
 import { OperationalError } from '../lib/errors.ts';
-import { retryUntilStored } from '../sessions/retry-until-stored.ts';
+import { retryUntilStored } from '../store/retry-until-stored.ts';
 import { createStages } from '../stages/stages.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
 import { createForkStage } from './fork-stage.ts';

@@ -98,6 +98,7 @@ export function startLiveRules({ store, edges, log, running }: LiveRulesParts): 
   const unlisten = store.onEvent(({ type }) => {
     if (type === 'rules-updated') worker.nudge();
   });
+  const unlistenEpoch = store.onEpoch(worker.nudge);
   const isDue = () =>
     (nextEnd !== null && nextEnd <= now()) || [...running()].some(({ launch }) => !told.has(String(launch.id)));
   const timer = setInterval(() => {
@@ -111,6 +112,7 @@ export function startLiveRules({ store, edges, log, running }: LiveRulesParts): 
     async stop() {
       clearInterval(timer);
       unlisten();
+      unlistenEpoch();
       await worker.stop();
     },
   };

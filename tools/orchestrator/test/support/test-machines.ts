@@ -1,6 +1,7 @@
 import { MachineId } from '@callboard/contract';
 import { onTestFinished } from 'vitest';
 import type { Edges } from '../../src/lib/edges.ts';
+import { followEpochs } from '../../src/machines/follow-epochs.ts';
 import { createMachineStores } from '../../src/machines/machine-stores.ts';
 import { startMachines } from '../../src/machines/machines.ts';
 import { followOwnership } from '../../src/machines/ownership.ts';
@@ -24,13 +25,15 @@ export async function joinTestStore(store: Store, n: number, fields: Partial<Mac
   const here = machineId(n);
   const report = machineReport({ name: `machine-${n}`, ...fields });
   const epoch = await store.transact((tx) => tx.machines.register(here, report, LEASE_MS));
-  const ownership = await followOwnership(store, here);
-  const places = await followPlaces(store, here);
-  const { all, own } = createMachineStores(store, { here, ownership, places });
+  const ownership = await followOwnership({ store, log: silent, here });
+  const places = await followPlaces({ store, log: silent, here });
+  const epochs = followEpochs({ store, log: silent, reload: [ownership.reload, places.reload] });
+  const { all, own } = createMachineStores(store, { here, ownership, places, epochs });
   const machines = startMachines({ store: all, log: silent, here, ownership, places, lookMs: 20 });
   onTestFinished(async () => {
     ownership.stop();
     places.stop();
+    await epochs.stop();
     await machines.stop();
   });
   return { here, epoch, report, ownership, places, all, own, machines };

@@ -10,7 +10,7 @@ import { alarmOf, raiseAlarm } from '../../domain/session-alarm.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { createNudgedWorker, type NudgedWorker } from '../../lib/nudged-worker.ts';
 import type { LaunchRecord } from '../../store/records.ts';
-import type { RetryParts } from '../retry-until-stored.ts';
+import type { RetryParts } from '../../store/retry-until-stored.ts';
 import type { LowPriorityTask, LowPriorityWork } from '../watch/low-priority-work.ts';
 import { ingestLines } from './ingest-lines.ts';
 import { createLiveNow } from './live-now.ts';

@@ -13,7 +13,7 @@ import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import type { CommitOptions, Store } from '../../store/store.ts';
-import { retryUntilStored } from '../retry-until-stored.ts';
+import { retryUntilStored } from '../../store/retry-until-stored.ts';
 import type { LowPriorityWork } from '../watch/low-priority-work.ts';
 import { createOutboxWriter, type OutboxWriter } from './outbox-writer.ts';
 import { createOutputHandler, type OutputHints } from './output-handler.ts';

@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
 import type { ExecutorParts } from '../executor/session-executor.ts';
 import { recoverLostOutput } from '../recover-lost-output.ts';
-import type { RetryParts } from '../retry-until-stored.ts';
+import type { RetryParts } from '../../store/retry-until-stored.ts';
 import { attachLaunch } from './attach-launch.ts';
 import { cleanUpSandbox } from './launch-sandbox.ts';
 import type { Launcher } from './launcher.ts';

@@ -9,7 +9,7 @@ import { AppError, Rejection } from '../../lib/errors.ts';
 import type { LaunchRecord, MessageRow } from '../../store/records.ts';
 import { isStorageFailure } from '../../store/storage-failure.ts';
 import type { Tx } from '../../store/store.ts';
-import { retryUntilStored } from '../retry-until-stored.ts';
+import { retryUntilStored } from '../../store/retry-until-stored.ts';
 import { type BeginParts, type BegunLaunch, beginLaunch, type Claims, type LaunchRequest } from './begin-launch.ts';
 import { type SpawnParts, spawnLaunch } from './spawn-launch.ts';
 

@@ -13,7 +13,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { requireStage } from '../../store/require.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
-import { retryUntilStored } from '../retry-until-stored.ts';
+import { retryUntilStored } from '../../store/retry-until-stored.ts';
 
 /** Processes that outlive their session and have dropped its marker. Callboard lists them; only a person ends them. */
 export interface LeftoverProcesses {

@@ -8,7 +8,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { LaunchRecord, SessionRecord } from '../../store/records.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
-import { retryUntilStored, retryWhileStoreFails } from '../retry-until-stored.ts';
+import { retryUntilStored, retryWhileStoreFails } from '../../store/retry-until-stored.ts';
 import { watchLeftovers } from './leftover-processes.ts';
 import { createLaunchStopper, type LaunchStopper, type StopGraces } from './stop-launch.ts';
 

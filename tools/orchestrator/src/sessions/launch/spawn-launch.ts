@@ -19,7 +19,7 @@ import type { LaunchTrust } from '../../trust/launch-trust.ts';
 import type { Trust } from '../../trust/trust.ts';
 import type { SetUp } from '../../worktree-commands/set-up.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
-import { type RetryParts, retryUntilStored } from '../retry-until-stored.ts';
+import { type RetryParts, retryUntilStored } from '../../store/retry-until-stored.ts';
 import type { BegunLaunch } from './begin-launch.ts';
 import { chooseSandbox, refusalOfSandbox } from './launch-sandbox.ts';
 import { leftOutNotice, newRulesNotice, prepareWorktree } from './prepare-worktree.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../lib/logger.ts';
-import { isStorageFailure } from '../store/storage-failure.ts';
-import type { CommitOptions, Store, Tx } from '../store/store.ts';
+import { isStorageFailure } from './storage-failure.ts';
+import type { CommitOptions, Store, Tx } from './store.ts';
 
 export interface RetryParts {
   store: Store;
