@@ -1,6 +1,11 @@
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createDatabaseOn, type PostgresServer, postgresLack, startPostgres } from '../../../../test-support/postgres.ts';
+import {
+  createDatabaseOn,
+  type PostgresServer,
+  postgresLack,
+  startPostgres,
+} from '../../../../test-support/postgres.ts';
 import { until } from '../../../../test-support/until.ts';
 import { startDatabaseProxy } from '../../test/support/database-proxy.ts';
 import { joinTestStore } from '../../test/support/test-machines.ts';

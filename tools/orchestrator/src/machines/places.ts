@@ -1,7 +1,7 @@
 import type { MachineId, Project, ProjectId } from '@callboard/contract';
-import { retryWhileStoreFails } from '../store/retry-until-stored.ts';
 import type { ProjectPlace } from '../store/ports/machine-tables.ts';
 import type { ProjectsTable } from '../store/ports/project-tables.ts';
+import { retryWhileStoreFails } from '../store/retry-until-stored.ts';
 import type { Tx } from '../store/store.ts';
 import type { FollowParts } from './ownership.ts';
 import { remoteName } from './remote-name.ts';

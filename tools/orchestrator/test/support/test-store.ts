@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BoardEvent, StageId } from '@callboard/contract';
 import { AT, sampleProject, sampleStage } from '@callboard/contract/samples';
-import { nameOfDatabase } from '@callboard/runtime/database-url';
+import { type DatabaseAddress, nameOfDatabase } from '@callboard/runtime/database-url';
 import { Kysely } from 'kysely';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
@@ -38,6 +38,8 @@ export interface TestStore {
   readonly file: string;
   /** The data directory: it holds the file, or says that the store is a database. */
   readonly dataDir: string;
+  /** Null on SQLite. */
+  readonly address: DatabaseAddress | null;
   /** Opens the same store once more, as another process would. The caller closes it. */
   openAgain(): Promise<Store>;
   /** All events published since the store was opened. */
@@ -81,6 +83,7 @@ export async function openTestStore(edges = tickingEdges(), kind: StoreKind = us
     edges,
     file: place.file,
     dataDir: place.dataDir,
+    address: place.address,
     openAgain: place.open,
     events,
     async addStage(fields = {}) {
@@ -93,6 +96,7 @@ export async function openTestStore(edges = tickingEdges(), kind: StoreKind = us
 
 interface Place {
   file: string;
+  address: DatabaseAddress | null;
   dataDir: string;
   open: () => Promise<Store>;
 }
@@ -102,14 +106,14 @@ async function createFile(edges: Edges): Promise<Place> {
   const { database: file } = dataDirLayout(dataDir);
   migrated ??= createMigrated();
   await writeFile(file, await migrated);
-  return { file, dataDir, open: () => openSqliteStore(file, edges, silent) };
+  return { file, address: null, dataDir, open: () => openSqliteStore(file, edges, silent) };
 }
 
 async function createDatabaseOf(edges: Edges): Promise<Place> {
   const address = await createStoreDatabase();
   const dataDir = await temporaryFolder();
   await noteSharedStore(dataDirLayout(dataDir).storeLocation, nameOfDatabase(address), edges.now());
-  return { file: '', dataDir, open: () => openPostgresStore({ address, edges, log: silent }) };
+  return { file: '', address, dataDir, open: () => openPostgresStore({ address, edges, log: silent }) };
 }
 
 export const stageId = (id: string): StageId => StageId.parse(id);

@@ -9,6 +9,7 @@ import { eventsTable } from '../sql/tables/events.ts';
 import { type GivenRows, toRow } from '../sql/tables/outbox-row.ts';
 import { SKIPPED } from './begin-epoch.ts';
 import type { Moment } from './commit-statements.ts';
+import { createLateRows } from './late-rows.ts';
 import type { RequireNothingLost } from './lost-commits.ts';
 import type { SeenLaunches } from './seen-launches.ts';
 
@@ -33,6 +34,7 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
   const alone = <T>(work: () => Promise<T>): Promise<T> => mutex('passing on', work);
   const foreign = new Set<() => void>();
   const epochs = new Set<() => void>();
+  const late = createLateRows();
   let done: Moment = { ...from };
 
   /** Reads and passes on everything up to a moment. Call within `alone`. */
@@ -40,8 +42,9 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
     if (commit <= done.commit && seq <= done.seq) return;
     const isNewEpoch = commit - done.commit >= SKIPPED;
     if (isNewEpoch) await requireNothingLost(done.commit);
-    give(await readGiven(commit));
+    give(late.among(await readGiven(commit), commit));
     done = { ...done, commit: Math.max(commit, done.commit) };
+    late.forget(commit);
     for (let isWhole = done.seq >= seq; !isWhole; ) {
       const events = (await eventsTable(db).since(done.seq, PAGE)).filter((event) => event.seq <= seq);
       publish(events);
@@ -60,9 +63,9 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
     done = { ...done, seq: events.at(-1)?.seq ?? done.seq };
   }
 
-  async function readGiven(until: number): Promise<{ commit: number; rows: GivenRows }[]> {
+  async function readGiven(until: number): Promise<Map<number, GivenRows>> {
     const launches = subscribers.takenLaunches();
-    if (launches.length === 0) return [];
+    if (launches.length === 0) return new Map();
     const rows = await db
       .selectFrom('given_rows')
       .innerJoin('outbox', 'outbox.id', 'given_rows.row_id')
@@ -73,12 +76,9 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
       .where('given_rows.launch_id', 'in', launches)
       .where(sql.ref('outbox.launch_id'), '=', sql.ref('given_rows.launch_id'))
       .where('outbox.state', '=', 'accepted')
-      .orderBy('given_rows.commit')
       .execute();
-    return [...Map.groupBy(rows, (row) => row.commit)].map(([commit, given]) => ({
-      commit,
-      rows: new Map(given.map((row) => [row.id, toRow(row)])),
-    }));
+    const commits = Map.groupBy(rows, (row) => row.commit);
+    return new Map([...commits].map(([commit, given]) => [commit, new Map(given.map((row) => [row.id, toRow(row)]))]));
   }
 
   return {
@@ -97,6 +97,8 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
       done = { ...done, commit };
       publish(events);
     },
+    /** Keeps what only this process knows of a commit of its own until it is passed on. Call within `alone`. */
+    ownLater: late.keep,
     passOnUntil,
     /** Looks for commits of others. Failures are logged: the next look finds the same. */
     look: () =>

@@ -7,7 +7,7 @@ import { outboxTable } from '../sql/tables/outbox.ts';
 import { StoreTables } from '../sql/tables/tables.ts';
 import type { SeenLaunches } from './seen-launches.ts';
 
-/** The tables for reads outside of write transactions. Notes what was listed of the outbox of a launch, and as of which commit. */
+/** The tables for reads outside of write transactions. Notes which launches had their accepted rows listed, and as of which commit. */
 export class SharedReads extends StoreTables {
   private readonly own: OutboxTable;
 
@@ -28,7 +28,7 @@ function notingOutbox(db: Database, seen: SeenLaunches): OutboxTable {
       db.transaction().execute(async (trx) => {
         const state = await trx.selectFrom('cluster_state').select('commit').executeTakeFirstOrThrow();
         const rows = await outboxTable(trx).listOf(launchId, states);
-        seen.note(launchId, state.commit);
+        if (states.includes('accepted')) seen.note(launchId, state.commit);
         return rows;
       }),
   };

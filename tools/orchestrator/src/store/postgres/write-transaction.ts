@@ -185,7 +185,10 @@ async function tellOf(
   }
   // If the commits of others cannot be read now, the next look passes on theirs and this one.
   if (!passOn.isUpTo(begun)) await passOn.passOnUntil(begun).catch(() => undefined);
-  if (commit > begun.commit && passOn.isUpTo(begun)) passOn.own(commit, draft.given, events);
+  if (commit > begun.commit) {
+    if (passOn.isUpTo(begun)) passOn.own(commit, draft.given, events);
+    else passOn.ownLater(commit, draft.given);
+  }
   subscribers.run(draft.hints);
 }
 
