@@ -1,6 +1,6 @@
 import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { CommitOrder, Project, SeenDiff, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { pathExists } from '../lib/path-exists.ts';
@@ -35,7 +35,7 @@ export async function requireCommittable(
   if (contents.unread.length > 0) throw refused(`git cannot read ${contents.unread.slice(0, 5).join(', ')}.`);
   const unmerged = await git.must(path, ['ls-files', '--unmerged', '--full-name', '-z']);
   if (unmerged !== '') throw refused(`A merge in ${path} has conflicts that are not resolved.`);
-  const lock = await indexPath(git, path).then((index) => `${index}.lock`);
+  const lock = `${contents.index}.lock`;
   if (!(await pathExists(lock))) return contents;
   throw refused(`Another git process is running in ${path}, or was killed there. If none is running, remove ${lock}.`);
 }
@@ -52,10 +52,9 @@ export async function commitWorktree(
   worktree: Worktree,
   { message, ...seen }: CommitOrder & SeenDiff,
 ): Promise<string> {
-  const { head, tree, committed } = await requireCommittable(git, project, worktree, seen);
-  if (tree === committed) return head;
+  const { head, tree, committed, index } = await requireCommittable(git, project, worktree, seen);
+  if (tree === committed || index === null) return head;
   const { path } = worktree;
-  const index = await indexPath(git, path);
   const folder = await mkdtemp(join(tmpdir(), 'callboard-index-'));
   try {
     const saved = join(folder, 'index');
@@ -92,6 +91,3 @@ async function requireAsShown(git: Git, path: string, commit: string, tree: stri
   const message = `Committed as ${commit.slice(0, 7)}, but a hook of the repository changed what was committed. Nothing was merged. Look at the changes again, then merge.`;
   throw new Rejection('head_moved', message);
 }
-
-const indexPath = async (git: Git, path: string): Promise<string> =>
-  resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));

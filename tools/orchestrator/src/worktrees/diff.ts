@@ -46,12 +46,6 @@ export async function diffOf(git: Git, place: DiffPlace, query: DiffQuery = {}):
   });
 }
 
-/** Returns the branch's newest commit, or the worktree's if the branch is gone. @throws OperationalError `worktree_failed` */
-export async function headOf(git: Git, { path, branch }: Worktree): Promise<string> {
-  const own = await git.try(path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
-  return own.failed ? git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']) : own.stdout.trim();
-}
-
 async function endsOf(
   git: Git,
   { worktree, checkout }: DiffPlace,

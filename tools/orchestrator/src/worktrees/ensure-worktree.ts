@@ -8,7 +8,14 @@ import { gitFailure } from './git/git-cause.ts';
 import { ignoredFiles } from './ignored-files.ts';
 import { type StartPoint, startCommit } from './start-point.ts';
 import { prepareSubmodules } from './submodules.ts';
-import { isCheckedOutElsewhere, removeIncomplete, worktreeStatus } from './worktree-list.ts';
+import {
+  isCheckedOutElsewhere,
+  listWorktrees,
+  removeIncomplete,
+  statusIn,
+  type WorktreeStatus,
+  worktreeStatus,
+} from './worktree-list.ts';
 
 export interface EnsureParts {
   git: Git;
@@ -25,6 +32,18 @@ export interface EnsureParts {
 
 type Place = Pick<Worktree, 'path' | 'branch'>;
 
+/** A place for a worktree. */
+interface FreePlace extends Place {
+  /** What was found where neither a folder nor other work is; null where that has to be looked at. */
+  fresh: {
+    known: WorktreeStatus;
+    /** The commit of the branch; null: there is no such branch. */
+    tip: string | null;
+    /** The commit to begin at. */
+    commit: string;
+  } | null;
+}
+
 /** See `Worktrees.ensure`. Call it once at a time for each repository. */
 export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
   const { git, dataDir, project, stageId, recorded } = parts;
@@ -32,11 +51,11 @@ export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
   const parent = join(dataDir, 'worktrees', project.id);
   await mkdir(parent, { recursive: true, mode: 0o700 });
   const folder = await realpath(parent); // git lists worktrees by their real paths
-  const place =
+  const { fresh, ...place }: FreePlace =
     recorded === null
       ? await freePlace(parts, folder)
-      : { path: join(folder, basename(recorded.path)), branch: recorded.branch };
-  const made = await makeIfMissing(parts, place);
+      : { path: join(folder, basename(recorded.path)), branch: recorded.branch, fresh: null };
+  const made = await makeIfMissing(parts, { ...place, fresh });
   if (made !== 'found' || recorded === null) await copyIgnored(git, project, place.path);
   if (made !== 'found') {
     const told = await prepareSubmodules(git, place.path, project.settings.submodules);
@@ -45,10 +64,13 @@ export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
   if (recorded === null && parts.start.branch === null && basename(place.path) !== stageId)
     reportOtherNames(parts, place);
   const isSame = recorded !== null && made !== 'new branch';
-  const begin =
-    parts.start.base === null || recorded !== null ? 'HEAD' : await startCommit(git, project, parts.start.base);
-  const base = isSame ? recorded.base : await git.must(project.path, ['merge-base', begin, place.branch]);
+  const base = isSame ? recorded.base : (fresh?.commit ?? (await branchedAt(parts, place.branch)));
   return { ...place, base, ...(isSame && recorded.merges !== undefined && { merges: recorded.merges }) };
+}
+
+async function branchedAt({ git, project, recorded, start }: EnsureParts, branch: string): Promise<string> {
+  const begin = start.base === null || recorded !== null ? 'HEAD' : await startCommit(git, project, start.base);
+  return git.must(project.path, ['merge-base', begin, branch]);
 }
 
 async function requireRepository(project: Project): Promise<void> {
@@ -62,21 +84,21 @@ function reportOtherNames({ stageId, tell }: EnsureParts, { branch }: Place): vo
 }
 
 /** Returns a folder and a branch that nobody has worked in: the stage's own names, or the same with a number. */
-async function freePlace(parts: EnsureParts, folder: string): Promise<Place> {
+async function freePlace(parts: EnsureParts, folder: string): Promise<FreePlace> {
   const { git, project, stageId, start } = parts;
-  const commit = await startCommit(git, project, start.base);
+  const [commit, entries] = [await startCommit(git, project, start.base), await listWorktrees(git, project.path)];
   for (let n = 1; ; n++) {
     const name = n === 1 ? stageId : `${stageId}-${n}`;
     const place = { path: join(folder, name), branch: start.branch ?? `callboard/${name}` };
-    const known = await worktreeStatus(git, project.path, place.path);
-    if (known === 'incomplete') return place; // left by an interrupted start of this stage: nobody has used it yet
-    const isTaken = (await pathExists(place.path))
-      ? known === 'unknown'
-        ? !(await isEmpty(place.path))
-        : !(await isUntouched(parts, place, commit))
-      : await isOthers(parts, place, commit);
-    if (!isTaken) return place;
-    if (start.branch !== null && (await isOthers(parts, place, commit))) throw branchTaken(start.branch);
+    const known = statusIn(entries, place.path);
+    if (known === 'incomplete') return { ...place, fresh: null }; // left by an interrupted start of this stage: nobody has used it yet
+    const isHere = await pathExists(place.path);
+    const isFree = () => (known === 'unknown' ? isEmpty(place.path) : isUntouched(parts, place, commit));
+    if (isHere && (await isFree())) return { ...place, fresh: null };
+    const tip = await tipOf(git, project, place.branch);
+    const isOthers = (tip !== null && tip !== commit) || isCheckedOutElsewhere(entries, place);
+    if (!isOthers && !isHere) return { ...place, fresh: { known, tip, commit } };
+    if (isOthers && start.branch !== null) throw branchTaken(start.branch);
   }
 }
 
@@ -90,16 +112,10 @@ async function isUntouched({ git, project }: EnsureParts, { path, branch }: Plac
   return !(await git.try(project.path, ['merge-base', '--is-ancestor', branch, commit])).failed;
 }
 
-/** Whether the branch has other work, or somebody works on it: a person, or a Callboard with another data directory. */
-const isOthers = async (parts: EnsureParts, { path, branch }: Place, commit: string): Promise<boolean> =>
-  (await hasOtherWork(parts, branch, commit)) ||
-  (await isCheckedOutElsewhere(parts.git, parts.project.path, path, branch));
-
-/** Whether the branch is at another commit than a new one would be. */
-async function hasOtherWork({ git, project }: EnsureParts, branch: string, commit: string): Promise<boolean> {
+/** Returns the commit of a branch; null if there is no such branch. */
+async function tipOf(git: Git, project: Project, branch: string): Promise<string | null> {
   const tip = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
-  if (tip.failed) return false;
-  return tip.stdout.trim() !== commit;
+  return tip.failed ? null : tip.stdout.trim();
 }
 
 const branchTaken = (branch: string): OperationalError =>
@@ -112,16 +128,17 @@ type Made = 'found' | 'existing branch' | 'new branch';
 
 async function makeIfMissing(
   { git, project, recorded, start, tell }: EnsureParts,
-  { path, branch }: Place,
+  { path, branch, fresh }: FreePlace,
 ): Promise<Made> {
-  const known = await worktreeStatus(git, project.path, path);
+  const known = fresh?.known ?? (await worktreeStatus(git, project.path, path));
   if (known === 'incomplete') await removeIncomplete(git, project.path, path);
   if (known === 'complete' && (await pathExists(path))) return 'found';
   if (known !== 'incomplete' && (await pathExists(path)) && !(await isEmpty(path))) throw pathTaken(project, path);
   const force = known === 'complete' ? ['--force'] : []; // git still lists it, though somebody deleted its folder
-  const isBranch = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
-  const begin = recorded === null && start.base !== null ? [await startCommit(git, project, start.base)] : [];
-  const target = isBranch.failed ? ['-b', branch, path, ...begin] : [path, branch];
+  const isNew = (fresh === null ? await tipOf(git, project, branch) : fresh.tip) === null;
+  const isChosen = recorded === null && start.base !== null;
+  const begin = fresh?.commit ?? (isChosen ? await startCommit(git, project, start.base) : 'HEAD');
+  const target = isNew ? ['-b', branch, path, begin] : [path, branch];
   const added = await git.try(project.path, ['worktree', 'add', ...force, ...target]);
   if (added.failed) {
     const isMade =
@@ -130,8 +147,8 @@ async function makeIfMissing(
     if (isMade) tell(`The repository's post-checkout hook failed in the new worktree: ${added.stderr.trim()}`);
     else throw creationFailed(path, added.stderr);
   }
-  if (recorded !== null && known !== 'incomplete') tell(recreatedNotice(branch, isBranch.failed));
-  return isBranch.failed ? 'new branch' : 'existing branch';
+  if (recorded !== null && known !== 'incomplete') tell(recreatedNotice(branch, isNew));
+  return isNew ? 'new branch' : 'existing branch';
 }
 
 const recreatedNotice = (branch: string, isNew: boolean): string =>

@@ -1,7 +1,7 @@
 import type { Project, SeenDiff, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { pathExists } from '../lib/path-exists.ts';
-import { headOf } from './diff.ts';
+import { describeWorktree } from './describe-worktree.ts';
 import type { Git } from './git/git.ts';
 import { takeSnapshot } from './snapshot.ts';
 
@@ -18,6 +18,8 @@ export interface WorktreeContents {
   /** The tree of the head, and the tree of all files. They differ while there is uncommitted work. */
   committed: string;
   tree: string;
+  /** The path of its index; null without a worktree. */
+  index: string | null;
   /** Files that git cannot add. */
   unread: string[];
 }
@@ -36,10 +38,11 @@ export const TRIAL_COMMIT = {
 export async function readContents(git: Git, project: Project, worktree: Worktree): Promise<WorktreeContents> {
   const { path, branch } = worktree;
   if (await pathExists(path)) {
-    const head = await headOf(git, worktree);
-    const { tree, unread } = await takeSnapshot(git, path);
+    const { head, index } = await describeWorktree(git, worktree);
+    const { tree, unread } = await takeSnapshot(git, path, { ownIndex: index });
     // Compares trees instead of "git status", which flags in the index can blind.
-    return { head, committed: await git.must(path, ['rev-parse', '--verify', `${head}^{tree}`]), tree, unread };
+    const committed = await git.must(path, ['rev-parse', '--verify', `${head}^{tree}`]);
+    return { head, committed, tree, index, unread };
   }
   const ask = ['rev-parse', '--verify', '--quiet'];
   const head = await git.try(project.path, [...ask, `refs/heads/${branch}^{commit}`]);
@@ -48,7 +51,7 @@ export async function readContents(git: Git, project: Project, worktree: Worktre
     throw new Rejection('merge_refused', message);
   }
   const committed = await git.must(project.path, ['rev-parse', '--verify', `${head.stdout.trim()}^{tree}`]);
-  return { head: head.stdout.trim(), committed, tree: committed, unread: [] };
+  return { head: head.stdout.trim(), committed, tree: committed, index: null, unread: [] };
 }
 
 /** Returns the paths with uncommitted changes. */
@@ -83,14 +86,16 @@ export function uncommitted({ branch }: Worktree, files: readonly string[]): Rej
   return new Rejection('uncommitted_work', message);
 }
 
+const BRANCHES = 'refs/heads/';
+
 /**
  * Returns the branch that the main checkout is on, which a merge goes into, and the commit it is at.
  * @throws Rejection `merge_refused` if it is on none; OperationalError `worktree_failed`
  */
 export async function targetOf(git: Git, project: Project): Promise<MergeTarget> {
-  const target = await git.try(project.path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
-  if (!target.failed)
-    return { into: target.stdout.trim(), previous: await git.must(project.path, ['rev-parse', 'HEAD']) };
+  const told = await git.must(project.path, ['rev-parse', 'HEAD', '--symbolic-full-name', 'HEAD']);
+  const [previous = '', name = ''] = told.split('\n');
+  if (name.startsWith(BRANCHES)) return { into: name.slice(BRANCHES.length), previous };
   throw new Rejection(
     'merge_refused',
     `The main checkout at ${project.path} is not on a branch. Check out the branch to merge into.`,

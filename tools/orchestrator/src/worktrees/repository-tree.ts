@@ -68,9 +68,9 @@ const LINK = '120000';
  * @param git runs git in the checkout; only reads objects
  */
 export function headTree(git: (args: readonly string[]) => Promise<GitResult>, revision = 'HEAD'): RepositoryTree {
-  /** Runs `ls-tree` on a path; with a trailing slash, on the contents of the folder. */
+  /** Runs `ls-tree` on a path; with a trailing slash, on the contents of the folder; empty, on those of the top folder. */
   async function rows(path: string): Promise<{ mode: string; type: string; object: string; path: string }[]> {
-    const { failed, stdout } = await git(['ls-tree', '-z', revision, '--', path]);
+    const { failed, stdout } = await git(['ls-tree', '-z', revision, ...(path === '' ? [] : ['--', path])]);
     if (failed) return [];
     return stdout.split('\0').flatMap((row) => {
       const match = /^(\d+) (\w+) ([0-9a-f]+)\t(.*)$/s.exec(row);
@@ -90,7 +90,8 @@ export function headTree(git: (args: readonly string[]) => Promise<GitResult>, r
     const parts = normalize(path).split('/');
     for (let length = 1; length <= parts.length; length++) {
       const here = parts.slice(0, length).join('/');
-      const [row] = here === '..' ? [] : await known(here);
+      // The top folder is listed once, whatever is looked for in it.
+      const row = length === 1 ? (await known('')).find((one) => one.path === here) : (await known(here))[0];
       if (row === undefined || links > DEEPEST) return null;
       if (row.mode === LINK) {
         const target = (await blob(row.object)) ?? '..';

@@ -13,8 +13,8 @@ export async function reasonAgainstUndo(git: Git, project: Project, merge: Stage
   const { into, commit, previous } = merge;
   if (previous === null) return null; // Callboard moved nothing
   const { path } = project;
-  const on = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
-  if (on.stdout.trim() !== into) return `The main checkout at ${path} is not on ${into}.`;
+  const on = await git.try(path, ['symbolic-ref', '--quiet', 'HEAD']);
+  if (on.stdout.trim() !== `refs/heads/${into}`) return `The main checkout at ${path} is not on ${into}.`;
   if ((await git.must(path, ['rev-parse', 'HEAD'])) !== commit)
     return `${into} has moved on since ${commit.slice(0, 7)}.`;
   const pushed = await git.must(path, [

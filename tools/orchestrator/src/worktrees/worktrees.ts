@@ -20,6 +20,7 @@ import { pathExists } from '../lib/path-exists.ts';
 import { LOCAL, MCP } from '../lib/settings-files.ts';
 import { type Checkouts, checkouts } from './checkouts.ts';
 import { commitWorktree, requireCommittable } from './commit-worktree.ts';
+import { createCommittedFiles } from './committed-files.ts';
 import { type MergeIdea, planMerge, undoRefusal } from './completion.ts';
 import { type Contents, withContents } from './contents.ts';
 import { diffOf } from './diff.ts';
@@ -168,6 +169,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
   const suggestFiles = createFileSuggestions(git);
   /** Reading objects runs no program of the repository, so it needs no guard. */
   const objectsOnly = { ...gitEnvironment(env), GIT_NO_LAZY_FETCH: '1' };
+  const committedFile = createCommittedFiles((repository, args) => runGit(repository, args, objectsOnly));
   /** By main checkout: git reads its list of worktrees when it creates one, and fails if another is being created (seen). */
   const makings = createKeyedMutex();
 
@@ -228,10 +230,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
       });
     },
 
-    fileAt: async (project, revision, path) =>
-      revision.startsWith('-')
-        ? null
-        : headTree((args) => runGit(project.path, args, objectsOnly), revision).read(path),
+    fileAt: (project, revision, path) => committedFile(project.path, revision, path),
 
     clearSandbox: async (project, worktree, isLast) => {
       if (await pathExists(worktree.path)) await removePlaceholders(git, worktree.path);
