@@ -12,11 +12,11 @@ const HEADER = 'x-callboard-page';
 const board = (page: Page) => page.getByRole('region', { name: 'Backlog' });
 
 /** A logged-in browser, at a Callboard that the test may restart on the same port. */
-async function openBoard(window: Parameters<typeof openBrowser>[0] = {}) {
+async function openBoard() {
   const installation = await install({}, undefined, true);
   const running = await installation.start();
   onTestFinished(running.stop);
-  const browser = await openBrowser(window);
+  const browser = await openBrowser();
   await browser.page.goto(running.loginLink);
   await board(browser.page).waitFor();
   return { ...installation, ...running, ...browser, port: Number(new URL(running.origin).port) };
@@ -53,8 +53,11 @@ async function openCommonBoard() {
 }
 
 /** Another browser, which follows a link printed by `callboard link`. */
-async function logInElsewhere(command: (...args: string[]) => Promise<{ output: string }>) {
-  const browser = await openBrowser();
+async function logInElsewhere(
+  command: (...args: string[]) => Promise<{ output: string }>,
+  window: Parameters<typeof openBrowser>[0] = {},
+) {
+  const browser = await openBrowser(window);
   await browser.page.goto((await command('link')).output.trim());
   await board(browser.page).waitFor();
   return browser;
@@ -180,28 +183,70 @@ const THIEF = `
   };`;
 const Loot = z.object({ nonce: z.string(), signature: z.string(), taken: z.string() });
 
-it('gives nothing of later use to a program that takes the port while Callboard is away', async () => {
-  const { page, context, origin, port, stop, start } = await openBoard();
+/** Takes over the pages of its origin, as a program would that wants to stay in the browser. */
+const STAYS = `self.addEventListener('install', () => self.skipWaiting());
+  self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+  self.addEventListener('fetch', (event) => {
+    const page = new Response('<title>Not ours</title>', { headers: { 'content-type': 'text/html' } });
+    if (event.request.mode === 'navigate') event.respondWith(page);
+  });`;
+const REGISTER = `navigator.serviceWorker?.register('/worker.js').then(() => navigator.serviceWorker.ready)
+  .then(() => fetch('/collect', { method: 'POST', body: JSON.stringify('registered') }));`;
+
+it('gives nothing of later use to a program that takes the port while Callboard is away, and removes the service worker that it left behind', async () => {
+  const { page, context, origin, port, stop, start, command } = await openBoard();
+  const withWorkers = await logInElsewhere(command, { hasWorker: true });
+  await withWorkers.page.goto('about:blank');
   await stop();
-  const squatter = await squat(port, THIEF);
+  const squatter = await squat(port, THIEF + REGISTER, STAYS);
+  const loot = () => squatter.collected.map((one) => JSON.parse(one)).filter((one) => one !== 'registered');
   // The open page reconnects to the port, and proves nothing; another tab runs the squatter's script.
   await expect.poll(() => squatter.seen.some((headers) => headers[HEADER] !== undefined)).toBe(true);
-  const victim = await context.newPage();
-  await victim.goto(origin);
-  await expect.poll(() => squatter.collected.length).toBeGreaterThan(0);
+  const visit = async (browser: typeof context) => {
+    const victim = await browser.newPage();
+    await victim.goto(origin);
+    return victim;
+  };
+  const victim = await visit(context);
+  await expect.poll(() => loot().length).toBeGreaterThan(0);
   await victim.close();
-  const { nonce, signature, taken } = Loot.parse(JSON.parse(squatter.collected[0] ?? ''));
+  const { nonce, signature, taken } = Loot.parse(loot()[0]);
   expect(taken).toBe('refused');
   const { cookie = '', [HEADER]: token = '' } = squatter.seen.find((headers) => headers[HEADER] !== undefined) ?? {};
   const secret = /callboard_session_\d+=([^;]+)/.exec(cookie)?.[1] ?? '';
   expect(secret).not.toBe('');
+  const captured = await visit(withWorkers.context);
+  await expect.poll(() => squatter.collected).toContain(JSON.stringify('registered'));
+  await captured.close();
   await squatter.close();
 
   const again = await start(port);
   onTestFinished(again.stop);
+  await expectUseless(origin, { cookie, token: String(token), secret, nonce, signature });
+  // The logged-in person still is: in the tab that was open all the time, and in a new one.
+  await board(page).waitFor();
+  await board(await visit(context)).waitFor();
+
+  await withWorkers.page.goto(origin);
+  await expect.poll(() => withWorkers.page.title()).toContain('Callboard');
+  await board(withWorkers.page).waitFor();
+  const workers = () =>
+    withWorkers.page.evaluate(async () => {
+      const all = await navigator.serviceWorker.getRegistrations();
+      return all.map(({ active }) => active?.scriptURL);
+    });
+  await expect.poll(workers).toEqual([`${origin}${WORKER_PATH}`]); // Callboard's own
+});
+
+/** What a program has seen and got from a page opens nothing. */
+async function expectUseless(
+  origin: string,
+  got: Record<'cookie' | 'token' | 'secret' | 'nonce' | 'signature', string>,
+) {
+  const { cookie, token, secret, nonce, signature } = got;
   const attempt = async (headers: Record<string, string>) => (await fetch(`${origin}/api/board`, { headers })).status;
   expect(await attempt({ cookie })).toBe(401);
-  expect(await attempt({ cookie, [HEADER]: String(token) })).toBe(401);
+  expect(await attempt({ cookie, [HEADER]: token })).toBe(401);
   expect(await attempt({ authorization: `Bearer ${secret}` })).toBe(401);
   const prove = async (body: object) => {
     const response = await fetch(`${origin}/api/login/proof`, {
@@ -214,46 +259,10 @@ it('gives nothing of later use to a program that takes the port while Callboard 
   expect(await prove({ nonce, signature })).toEqual([401, 'page_not_proven']); // a nonce of the squatter's
   const fresh = await (await fetch(`${origin}/api/login/nonce`)).json();
   expect(await prove({ ...fresh, signature })).toEqual([401, 'page_not_known']);
-  // The logged-in person still is: in the tab that was open all the time, and in a new one.
-  await board(page).waitFor();
-  const next = await context.newPage();
-  await next.goto(origin);
-  await board(next).waitFor();
-});
-
-it('removes a service worker that such a program left behind in the browser', async () => {
-  const { context, page, origin, port, stop, start } = await openBoard({ hasWorker: true });
-  await page.goto('about:blank');
-  await stop();
-  const worker = `self.addEventListener('install', () => self.skipWaiting());
-    self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
-    self.addEventListener('fetch', (event) => {
-      const page = new Response('<title>Not ours</title>', { headers: { 'content-type': 'text/html' } });
-      if (event.request.mode === 'navigate') event.respondWith(page);
-    });`;
-  const script = `navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)
-    .then(() => fetch('/collect', { method: 'POST', body: 'registered' }));`;
-  const squatter = await squat(port, script, worker);
-  const victim = await context.newPage();
-  await victim.goto(origin);
-  await expect.poll(() => squatter.collected).toEqual(['registered']);
-  await victim.close();
-  await squatter.close();
-  const again = await start(port);
-  onTestFinished(again.stop);
-  await page.goto(origin);
-  await expect.poll(() => page.title()).toContain('Callboard');
-  await board(page).waitFor();
-  const workers = () =>
-    page.evaluate(async () => {
-      const all = await navigator.serviceWorker.getRegistrations();
-      return all.map(({ active }) => active?.scriptURL);
-    });
-  await expect.poll(workers).toEqual([`${origin}${WORKER_PATH}`]); // Callboard's own
-});
+}
 
 it('exposes the cookie to a dev server on another port, which can do nothing with it', async () => {
-  const { page, context, origin } = await openBoard();
+  const { page, context, origin } = await openCommonBoard();
   const attack = `(async () => {
     const target = ${JSON.stringify(origin)};
     const status = (path, options) => fetch(target + path, { credentials: 'include', ...options }).then((r) => r.status, () => 'refused');
