@@ -13,14 +13,25 @@ interface AxeResults {
   violations: { id: string; nodes: { target: unknown[]; failureSummary: string }[] }[];
 }
 
-/** Returns the findings of axe on a page that has the script, as lines; of all rules, or those about colours. */
-export async function findings(page: Page, where: string, which: 'all' | 'colours' = 'all'): Promise<string[]> {
+/**
+ * Returns the findings of axe on a page that has the script, as lines; of all rules, or those about colours.
+ * @param within a CSS selector: only what is in such an element is looked at
+ */
+export async function findings(
+  page: Page,
+  where: string,
+  which: 'all' | 'colours' = 'all',
+  within = 'html',
+): Promise<string[]> {
   const only = which === 'all' ? { type: 'tag', values: TAGS } : { type: 'rule', values: ABOUT_COLOURS };
-  const { violations } = (await page.evaluate(async (runOnly) => {
-    const { axe } = window as unknown as { axe: { run(options: object): Promise<AxeResults> } };
-    // Of the rules of these tags none reads style sheets, which axe would otherwise load again for each run.
-    return axe.run({ runOnly, resultTypes: ['violations'], preload: false });
-  }, only)) as AxeResults;
+  const { violations } = (await page.evaluate(
+    async ([runOnly, context]) => {
+      const { axe } = window as unknown as { axe: { run(context: string, options: object): Promise<AxeResults> } };
+      // Of the rules of these tags none reads style sheets, which axe would otherwise load again for each run.
+      return axe.run(context, { runOnly, resultTypes: ['violations'], preload: false });
+    },
+    [only, within] as const,
+  )) as AxeResults;
   return violations.flatMap(({ id, nodes }) =>
     nodes.map((node) => `${where}: ${id}: ${node.target.join(' ')}: ${node.failureSummary}`),
   );
