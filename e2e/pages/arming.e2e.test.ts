@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { type Desk, openDesk } from '../support/desk.ts';
+import { type Desk, openDesk, openEmptyDesk } from '../support/desk.ts';
+import { turnTo } from '../support/turn-to.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const done = { text: 'All finished.' };
@@ -46,7 +47,7 @@ async function expectNothingBelow(page: Page, card: Locator): Promise<void> {
 }
 
 it('shows another stage’s request in the corner of a page that has a form, where no key decides it', async () => {
-  const desk = await openDesk();
+  const desk = await openEmptyDesk();
   const { page, origin, api, errors } = desk;
   const x = await begin(desk, 'Login form', ask({ question: 'Which one?', header: 'One' }));
   await page.goto(`${origin}/stages/${x}`);
@@ -155,7 +156,7 @@ it('answers one request with a key that is held down, and never the next; keys w
 
 it('accepts the answer to a question of any text, by digits, and shows it in one line', async () => {
   const desk = await openDesk();
-  const { page, origin, model, errors } = desk;
+  const { page, model, errors } = desk;
   const x = await begin(
     desk,
     'Login form',
@@ -177,7 +178,7 @@ it('accepts the answer to a question of any text, by digits, and shows it in one
   }
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('__proto__');
-  await page.goto(`${origin}/stages/${x}`);
+  await turnTo(page, `/stages/${x}`);
   const transcript = page.getByRole('region', { name: 'Transcript' });
   await transcript.getByRole('button', { name: /^No; Docs: Yes · Answered by .+ after / }).waitFor();
   expect(errors).toEqual([]);

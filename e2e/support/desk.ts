@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { openBrowser } from './browser.ts';
 import type { Installation } from './callboard.ts';
 import { apiOf } from './scene.ts';
-import { makePlace, openSharedBoard, type Place } from './shared-place.ts';
+import { makePlace, openSharedBoard, openSharedPlace, type Place } from './shared-place.ts';
 
 /** Callboard with a logged-in page, and its API. */
 export interface Desk extends Place {
@@ -13,6 +13,12 @@ export interface Desk extends Place {
 /** The Callboard that tests share, with a page, a project and a repository for this test alone. */
 export async function openDesk(): Promise<Desk> {
   const place = await openSharedBoard();
+  return { ...place, api: apiOf(place.origin) };
+}
+
+/** As `openDesk`, with an empty page: for a test that begins on another page than the board, or prepares the board before it is loaded. */
+export async function openEmptyDesk(): Promise<Desk> {
+  const place = await openSharedPlace();
   return { ...place, api: apiOf(place.origin) };
 }
 
