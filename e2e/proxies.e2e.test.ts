@@ -157,9 +157,11 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
     await expect.poll(column).toBe('review');
   }
 
-  it.skipIf(!hasNginx)('works through nginx (needs nginx and openssl)', async () => {
-    await worksThrough({ ...(await start('nginx')), ...(elsewhere && { from: elsewhere }) });
-  });
+  // Caddy represents both, where it is installed; `balancer` is about nginx.
+  if (!hasCaddy || process.env.CALLBOARD_TEST_ALL === '1')
+    it.skipIf(!hasNginx)('works through nginx (needs nginx and openssl)', async () => {
+      await worksThrough({ ...(await start('nginx')), ...(elsewhere && { from: elsewhere }) });
+    });
 
   it.skipIf(!hasCaddy)('works through Caddy, also in Chromium (needs caddy)', async () => {
     const site = await start('caddy');
