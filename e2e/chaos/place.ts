@@ -69,7 +69,9 @@ export async function startAgain(machine: Machine, signal: AbortSignal): Promise
       return await machine.start();
     } catch (error) {
       if (machine.link === null) throw error;
-      await sleep(500, undefined, { signal });
+      await sleep(500, undefined, { signal }).catch(() => {
+        throw new Error(`${machine.name} did not start again`, { cause: error });
+      });
     }
   }
 }

@@ -10,8 +10,6 @@ const SEED = 20_261_123;
 const isFree = process.env.CALLBOARD_TEST_ALL === '1';
 
 export const FIXED_SEED = setting('SEED', isFree ? Math.floor(Math.random() * 1_000_000) : SEED);
-/** Whether `npm run chaos` has set them. */
-export const isLong = process.env.CHAOS_SEED !== undefined;
 
 /** How much is done in the short run. */
 export interface Short {

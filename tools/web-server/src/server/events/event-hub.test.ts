@@ -79,8 +79,12 @@ function createMachine(stored: readonly BoardEvent[]) {
       const { events, resync } = await ask(since);
       return { events: events.map(toRawEvent), resync };
     },
-    emit: (event) => listeners.forEach((listener) => listener.event?.(event)),
-    resync: () => listeners.forEach((listener) => listener.resync?.()),
+    emit(event) {
+      for (const listener of [...listeners]) listener.event?.(event);
+    },
+    resync() {
+      for (const listener of [...listeners]) listener.resync?.();
+    },
     log,
   });
   const orchestrator: OrchestratorClient = {
