@@ -79,15 +79,22 @@ export async function runSql(
 /**
  * Starts a server of its own: for tests that stop it. It ends with this process, however that ends.
  * @param settings lines for postgresql.conf, after the ones for quick tests (no fsync)
+ * @param files put into its folder of data before the first start, for its account alone
  */
 export async function startPostgres(
   atEnd: AtEnd = onTestFinished,
   settings: readonly string[] = [],
+  files: Readonly<Record<string, string | Buffer>> = {},
 ): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'callboard-postgres-'));
   atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   const address = { socketFolder: folder, port: await freePort(), password: randomBytes(12).toString('hex') };
   await initialise(folder, address, settings);
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(folder, 'data', name);
+    await writeFile(path, content, { mode: 0o600 });
+    await giveToServer(path);
+  }
   let postgres: ChildProcess | null = null;
   const stop = async (how: keyof typeof STOP_SIGNALS) => {
     if (postgres === null) return;
@@ -102,14 +109,19 @@ export async function startPostgres(
   return { address, start, stop };
 }
 
+/** Makes the account that the servers run under the owner of a path. */
+export async function giveToServer(path: string): Promise<void> {
+  const owner = account();
+  if (owner !== null) await chown(path, owner.uid, owner.gid);
+}
+
 /** Locale-aware order and a password: as a person's server has them, unlike the defaults of a quick test. */
 async function initialise(folder: string, { port, password }: ServerAddress, settings: readonly string[]) {
   const data = join(folder, 'data');
   const passwordFile = join(folder, 'password');
   await mkdir(data, { mode: 0o700 });
   await writeFile(passwordFile, password, { mode: 0o600 });
-  const owner = account();
-  if (owner !== null) for (const path of [folder, data, passwordFile]) await chown(path, owner.uid, owner.gid);
+  for (const path of [folder, data, passwordFile]) await giveToServer(path);
   const [command, ...args] = asAccount('initdb', [
     ...['--pgdata', data, '--username', 'callboard', '--pwfile', passwordFile, '--auth', 'scram-sha-256', '--no-sync'],
     ...['--encoding', 'UTF8', '--locale', 'C.UTF-8', '--locale-provider', 'icu', '--icu-locale', 'en'],

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseAddress } from '@callboard/runtime/database-url';
@@ -6,6 +5,7 @@ import { messageOf } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
 import pg from 'pg';
 import { DatabaseUnreachable, isAnswerOfPostgres } from '../storage-failure.ts';
+import { tlsOf, wordsOfTls } from './tls.ts';
 
 type Host = DatabaseAddress['hosts'][number];
 
@@ -68,64 +68,79 @@ export interface PgLink {
   end(): Promise<void>;
 }
 
-/** Opens a connection to the first host that takes writes. @throws DatabaseUnreachable, or PostgreSQL's own error */
-export type Connect = () => Promise<PgLink>;
+/**
+ * Opens a connection to the first host that takes writes.
+ * @param signal ends the connection, also one that is being made
+ * @throws DatabaseUnreachable, or PostgreSQL's own error
+ */
+export type Connect = (signal?: AbortSignal) => Promise<PgLink>;
 
 /** Connects to the hosts in turn, beginning with the one that answered last. */
 export function createConnect(address: DatabaseAddress): Connect {
   let best = 0;
-  return async () => {
+  return async (signal) => {
     const { hosts } = address;
     let failure: unknown;
-    for (let at = 0; at < hosts.length; at++) {
+    for (let at = 0; at < hosts.length && !signal?.aborted; at++) {
       const index = (best + at) % hosts.length;
       const host = hosts[index];
       if (host === undefined) continue;
       try {
-        const link = await connectTo(address, host);
+        const link = await connectTo(address, host, signal);
         best = index;
         return link;
       } catch (error) {
         failure ??= error;
       }
     }
-    throw failure;
+    throw failure ?? notNeeded();
   };
 }
 
-async function connectTo(address: DatabaseAddress, { host, port }: Host): Promise<PgLink> {
+const notNeeded = () => new DatabaseUnreachable('the connection is not needed any more');
+
+async function connectTo(address: DatabaseAddress, { host, port }: Host, signal?: AbortSignal): Promise<PgLink> {
   const socket = new Socket();
   const client = new pg.Client({
     ...{ stream: () => socket, pipeline: true },
     ...{ host, port, database: address.database },
     ...(address.user !== null && { user: address.user }),
     ...(address.password !== null && { password: address.password }),
-    ssl: sslOf(address.parameters),
+    ssl: tlsOf(address.parameters),
     ...{ types, options: OPTIONS, application_name: 'callboard', client_encoding: 'UTF8' },
     ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS, keepAlive: true },
     ...SERVER_LIMITS,
   });
   const link = linkOf(client, socket);
+  const unneeded = Promise.withResolvers<never>();
+  unneeded.promise.catch(() => undefined); // only while it is being made does anybody wait
+  const end = () => {
+    unneeded.reject(notNeeded()); // `pg` settles nothing once it is ending
+    void link.end();
+  };
+  signal?.addEventListener('abort', end, { once: true });
+  link.onBroken(() => signal?.removeEventListener('abort', end));
   try {
-    await client.connect();
-    const { rows } = await link.query({ text: 'show transaction_read_only' });
-    if (JSON.stringify(rows).includes('"on"'))
-      throw new DatabaseUnreachable('it takes no writes (a standby, or set so)');
+    await Promise.race([client.connect(), unneeded.promise]);
+    await requireWritable(link);
     return link;
   } catch (error) {
     await link.end();
-    throw asUnreachable(error);
+    const words = wordsOfTls(error, host);
+    throw words === null ? asUnreachable(error) : new DatabaseUnreachable(messageOf(error), { words, cause: error });
   }
 }
 
-/** As `psql` understands it; without any, the connection is not encrypted. */
-function sslOf(parameters: DatabaseAddress['parameters']): pg.ClientConfig['ssl'] {
-  const mode = parameters.get('sslmode') ?? 'disable';
-  if (mode === 'disable' || mode === 'allow' || mode === 'prefer') return false;
-  const file = parameters.get('sslrootcert');
-  const ca = file === undefined ? {} : { ca: readFileSync(file, 'utf8') };
-  if (mode === 'require' && file === undefined) return { rejectUnauthorized: false };
-  return mode === 'verify-full' ? ca : { ...ca, checkServerIdentity: () => undefined };
+/** A server that takes connections and answers nothing is not reached either. */
+async function requireWritable(link: PgLink): Promise<void> {
+  const timer = setTimeout(() => void link.end(), CONNECT_MS).unref();
+  try {
+    const { rows } = await link.query({ text: 'show transaction_read_only' });
+    if (JSON.stringify(rows).includes('"on"'))
+      throw new DatabaseUnreachable('it takes no writes (a standby, or set so)');
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function linkOf(client: pg.Client, socket: Socket): PgLink {
@@ -148,10 +163,11 @@ function linkOf(client: pg.Client, socket: Socket): PgLink {
   async function ask<T>(text: string, last: () => Promise<T>): Promise<T> {
     if (unanswered++ === 0) mark('database asked', text.slice(0, MARKED_CHARACTERS));
     const before = later.splice(0);
-    socket.cork();
+    const { stream } = client.connection; // not the socket, if that is encrypted
+    stream.cork();
     const sent = before.map(send);
     const asked = last();
-    socket.uncork();
+    stream.uncork();
     const answers = await Promise.allSettled([...sent, asked]);
     unanswered--;
     const failed = answers.find((answer) => answer.status === 'rejected');
