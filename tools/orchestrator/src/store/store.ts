@@ -157,6 +157,9 @@ export interface Store {
   probe(): Promise<void>;
   /** Calls the listener after each transaction with the reason why the store cannot write; null if it can. */
   onWrite(listener: (trouble: StorageTrouble | null) => void): () => void;
-  /** Waits for running transactions, then closes. Reads fail from then on, those of a shared store with `orchestrator_unreachable`. */
+  /**
+   * Waits for running transactions, then closes; if a shared database hangs, for a few seconds alone, after which they fail. Reads fail
+   * from then on, those of a shared store with `orchestrator_unreachable`.
+   */
   close(): Promise<void>;
 }

@@ -1,17 +1,23 @@
 import { LaunchId } from '@callboard/contract';
+import type { DatabaseAddress } from '@callboard/runtime/database-url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { postgresLack } from '../../../../../test-support/postgres.ts';
+import { until } from '../../../../../test-support/until.ts';
 import { startCommitCutter } from '../../../test/support/commit-cutter.ts';
+import { startDatabaseProxy } from '../../../test/support/database-proxy.ts';
 import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
 import { silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
 import type { CommitOptions } from '../store.ts';
 import { createConnect } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
+/** Without the limits of closing, an answer would be waited for 45 s. */
+const CLOSES_WITHIN_MS = 20_000;
+
 /** A store behind a proxy that cuts commits, and one beside it that sees what was stored. */
-async function openStores() {
+async function openStores<P extends { address: DatabaseAddress }>(startProxy: (target: DatabaseAddress) => Promise<P>) {
   const address = await createStoreDatabase();
-  const proxy = await startCommitCutter(address);
+  const proxy = await startProxy(address);
   const open = async (to: typeof address) => {
     const store = await openPostgresStore({ address: to, edges: tickingEdges(), log: silent });
     onTestFinished(store.close);
@@ -26,7 +32,7 @@ async function openStores() {
         return index;
       }, options)
       .catch((error: { code: string }) => error.code);
-  return { store, write, cutNext: proxy.cutNext, storedEvents: () => other.read.events.lastSeq() };
+  return { store, write, proxy, storedEvents: () => other.read.events.lastSeq() };
 }
 
 describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` (${postgresLack})`}`, () => {
@@ -34,8 +40,8 @@ describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` 
     ['before', 'storage_failed', 0],
     ['after', 7, 1],
   ] as const)('finds out what became of a commit that was cut off %s it was made', async (moment, told, stored) => {
-    const { store, write, cutNext, storedEvents } = await openStores();
-    cutNext(moment);
+    const { store, write, proxy, storedEvents } = await openStores(startCommitCutter);
+    proxy.cutNext(moment);
     const writing = write(7);
     await store.close();
     expect(await writing).toBe(told);
@@ -48,8 +54,8 @@ describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` 
   ] as const)(
     'says that it is unknown what became of a commit that was cut off %s it was made, if the database cannot be reached any more',
     async (moment, stored) => {
-      const { store, write, cutNext, storedEvents } = await openStores();
-      cutNext(moment, true);
+      const { store, write, proxy, storedEvents } = await openStores(startCommitCutter);
+      proxy.cutNext(moment, true);
       const writing = write(7);
       await store.close();
       expect(await writing).toBe('no_confirmation');
@@ -58,13 +64,35 @@ describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` 
   );
 
   it('says so to all whose work was committed together', async () => {
-    const { store, write, cutNext, storedEvents } = await openStores();
-    cutNext('after', true);
+    const { store, write, proxy, storedEvents } = await openStores(startCommitCutter);
+    proxy.cutNext('after', true);
     const writing = Promise.all([1, 2, 3].map((index) => write(index, { together: true })));
     await store.close();
     expect(await writing).toEqual(Array.from({ length: 3 }, () => 'no_confirmation'));
     await expect.poll(storedEvents).toBe(3);
   });
+
+  it.each([
+    ['before it has begun its commit', '', 'storage_failed', 0],
+    ['while it commits', 'pg_notify', 'no_confirmation', 1],
+  ] as const)(
+    'waits for a moment alone if the database hangs during a transaction %s, and says what became of it and of all behind it',
+    async (_moment, text, told, stored) => {
+      const { store, write, proxy, storedEvents } = await openStores(startDatabaseProxy);
+      const read = await store.read.events.lastSeq();
+      if (text === '') proxy.hang();
+      else proxy.hangAt(text);
+      const writing = [write(7), write(8), write(9)];
+      await until('it hangs', proxy.isHanging);
+      const reading = Promise.allSettled(Array.from({ length: 5 }, () => store.read.projects.list()));
+      const since = performance.now();
+      await store.close();
+      expect(performance.now() - since).toBeLessThan(CLOSES_WITHIN_MS);
+      expect(await Promise.all(writing)).toEqual([told, 'storage_failed', 'storage_failed']);
+      expect((await reading).map(({ status }) => status)).not.toContain('fulfilled');
+      await expect.poll(storedEvents).toBe(read + stored);
+    },
+  );
 
   it.each([
     ['ends', 4, 'fulfilled'],

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { messageOf } from '@callboard/runtime/errors';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import type { Logger } from '../../lib/logger.ts';
 import { DatabaseUnreachable } from '../storage-failure.ts';
 import type { Connect, PgLink } from './pg-link.ts';
@@ -8,11 +9,15 @@ import type { Connect, PgLink } from './pg-link.ts';
 const GRACE_MS = 2_000;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 1_000;
+/** How long closing waits for a last connection. */
+const CLOSE_MS = 2_000;
 
 export interface LinkKeeper {
   /** Resolves with the connection. @throws what the last attempt has failed with, at once when the grace is over */
   link(): Promise<PgLink>;
-  /** @param isNeeded makes one last attempt if there is no connection */
+  /** Ends the connection, with whatever waits for its answer, and makes no other one for `link`. */
+  cut(): Promise<void>;
+  /** @param isNeeded makes one last attempt if there is no connection, for a moment */
   close(isNeeded: boolean): Promise<void>;
 }
 
@@ -30,9 +35,10 @@ export async function keepLink({ connect, prepare, log }: KeeperParts): Promise<
   let brokenAt = 0;
   let failure: unknown = null;
   const closed = new AbortController();
+  const isOver = new AbortController();
 
   async function open(): Promise<void> {
-    const link = await connect();
+    const link = await connect(isOver.signal);
     try {
       await prepare(link);
     } catch (error) {
@@ -71,6 +77,12 @@ export async function keepLink({ connect, prepare, log }: KeeperParts): Promise<
     }
   }
 
+  async function connectOnceMore(isNeeded: boolean): Promise<void> {
+    await attempts;
+    if (isNeeded && (current === null || current.isBroken()))
+      await open().catch((error: unknown) => log.debug({ reason: messageOf(error) }, 'database not reached'));
+  }
+
   await open();
   return {
     async link() {
@@ -82,11 +94,14 @@ export async function keepLink({ connect, prepare, log }: KeeperParts): Promise<
       if (current !== null && !current.isBroken()) return current;
       throw failure ?? new DatabaseUnreachable('no connection yet');
     },
+    async cut() {
+      closed.abort();
+      await current?.end();
+    },
     async close(isNeeded) {
       closed.abort();
-      await attempts;
-      if (isNeeded && (current === null || current.isBroken()))
-        await open().catch((error: unknown) => log.debug({ reason: messageOf(error) }, 'database not reached'));
+      await settlesWithin(connectOnceMore(isNeeded), CLOSE_MS);
+      isOver.abort(); // one that is being made as well
       await current?.end();
     },
   };

@@ -42,7 +42,7 @@ export function listenForNews({ connect, look, isKnown, log }: NewsParts): { sto
   }
 
   async function listen(): Promise<void> {
-    const opened = await connect();
+    const opened = await connect(stopped.signal);
     link = opened;
     opened.onNotification((payload) => void hear(Number(payload)));
     await opened.queryAll(`listen ${CHANNEL}`);
@@ -60,12 +60,12 @@ export function listenForNews({ connect, look, isKnown, log }: NewsParts): { sto
 
   const watching = watch();
   return {
+    /** Does not wait for an answer; a look ends when its connection does. */
     async stop() {
       stopped.abort();
       await link?.end();
       await watching;
       await looking;
-      await link?.end();
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { LaunchId } from '@callboard/contract';
 import { type DatabaseAddress, nameOfDatabase } from '@callboard/runtime/database-url';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import { createBreath } from '../../lib/breath.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
@@ -60,6 +61,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
+/** How long closing waits for transactions that run and wait, and for those to fail once their connection is cut. */
+const CLOSE_MS = 2_000;
+const CUT_MS = 500;
+
 const NOTHING_KNOWN: KnownSessions = { find: () => undefined, keep: () => undefined, forget: () => undefined };
 
 async function createStore(
@@ -117,7 +122,11 @@ async function createStore(
     onWrite: subscribers.onWrite,
     fenceWith: writer.setFence,
     async close() {
-      await queue.idle();
+      if (!(await settlesWithin(queue.idle(), CLOSE_MS))) {
+        await required(keeper).cut(); // what has not begun its commit is not stored
+        if (!(await settlesWithin(queue.idle(), CUT_MS))) await pool.close(); // a commit may wait for a read
+        await queue.idle();
+      }
       await required(keeper).close(writer.hasUnknown()); // a last connection tells what became of a commit
       writer.giveUp();
       await Promise.all([news.stop(), pool.close()]); // a look for news may wait for the pool

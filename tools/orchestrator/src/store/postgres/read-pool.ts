@@ -25,17 +25,15 @@ export function createReadPool(connect: Connect): ReadPool {
   const waiting: (() => void)[] = [];
   let count = 0;
   let isClosed = false;
-  let hasEnded = false;
+  const hasEnded = new AbortController();
   const empty = Promise.withResolvers<void>();
 
   /** @throws OperationalError `orchestrator_unreachable`, also if the pool has ended its connections meanwhile */
   async function open(): Promise<PgLink> {
     if (isClosed) throw storeClosed();
-    const link = await connect();
-    if (hasEnded) {
-      await link.end();
-      throw storeClosed();
-    }
+    const link = await connect(hasEnded.signal).catch((error: unknown) => {
+      throw hasEnded.signal.aborted ? storeClosed() : error;
+    });
     links.add(link);
     link.onBroken(() => links.delete(link));
     return link;
@@ -88,7 +86,7 @@ export function createReadPool(connect: Connect): ReadPool {
       isClosed = true;
       for (const refuse of waiting.splice(0)) refuse();
       if (count > 0) await Promise.race([empty.promise, wait(CLOSE_MS, undefined, { ref: false })]);
-      hasEnded = true;
+      hasEnded.abort(); // those that are being made as well
       await Promise.all([...links].map((link) => link.end()));
     },
   };
