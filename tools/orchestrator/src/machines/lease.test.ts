@@ -1,8 +1,10 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { postgresLack } from '../../../../test-support/postgres.ts';
 import { LEASE_MS, machineId, machineReport, movableEdges } from '../../test/support/test-machines.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { nodeEdges } from '../lib/edges.ts';
 import { OperationalError } from '../lib/errors.ts';
+import { openPostgresStore } from '../store/postgres/postgres-store.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import { createLease } from './lease.ts';
 
@@ -33,6 +35,35 @@ it('is not held after a sleep, in which only the time of day goes on', async () 
   const { lease, moved } = await open();
   moved.timeMs += LEASE_MS;
   expect(lease.isHeld()).toBe(false);
+});
+
+const HOUR_MS = 3_600_000;
+
+it.skipIf(postgresLack !== '').each([
+  ['ahead', HOUR_MS],
+  ['behind', -HOUR_MS],
+])('holds, and is seen to, on a machine whose clock is an hour %s', async (_way, offMs) => {
+  const now = () => new Date(Date.now() + offMs);
+  const { store, address } = await openTestStore({ ...nodeEdges, now }, 'PostgreSQL');
+  if (address === null) throw new Error('no address');
+  const other = await openPostgresStore({ address, edges: nodeEdges, log: silent });
+  onTestFinished(other.close);
+  const here = machineId(1);
+  const epoch = await store.transact((tx) => tx.machines.register(here, machineReport(), LEASE_MS));
+  const times = { leaseMs: LEASE_MS, renewMs: HOUR_MS, marginMs: 10_000 };
+  const report = async () => machineReport();
+  const edges = { ...nodeEdges, now };
+  const lease = createLease({ store, edges, log: silent, id: here, epoch, report, times, onEnded: () => undefined });
+  onTestFinished(lease.stop);
+  for (let nth = 0; nth < 2; nth++) {
+    expect(lease.isHeld()).toBe(true);
+    const seen = await other.read.machines.find(here);
+    expect(seen).toMatchObject({ state: 'connected', isConnected: true });
+    expect(Math.abs(Date.parse(seen?.seenAt ?? '') - Date.now())).toBeLessThan(HOUR_MS / 2); // the database's clock
+    await lease.renew();
+  }
+  expect(await other.transact((tx) => tx.machines.noteUnreachable())).toEqual([]);
+  await expect(other.transact((tx) => tx.machines.declareLost(here))).resolves.toBe(false);
 });
 
 it('counts from before the renewal was asked for, and tells when it is held again', async () => {
