@@ -1,13 +1,10 @@
 import { DEFAULT_ALERTS, RequestId } from '@callboard/contract';
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { setClocks } from '../../test/support/set-clocks.ts';
 import { allow } from '../../test/support/test-answers.ts';
 import { asked, busyTestSession } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject, silent, stageId as stageIdOf } from '../../test/support/test-store.ts';
 import { startPeople } from './people.ts';
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
 
 const MINUTE = 60_000;
 const r1 = RequestId.parse('r1');
@@ -20,7 +17,7 @@ async function setUp() {
   const session = await busyTestSession({}, test);
   await session.tell(asked('r1'));
   const start = async () => {
-    const people = await startPeople({ store: test.store, edges: clocks.edges, log: silent });
+    const people = await startPeople({ store: test.store, edges: clocks.edges, log: silent, timer: clocks.timer });
     onTestFinished(people.stop);
     return people;
   };
@@ -46,10 +43,11 @@ it('sets a request aside for one person, and takes that back', async () => {
 });
 
 it('calls again when the time is over, also after a restart', async () => {
-  const { people, start, pass, inMinutes, laterEvents } = await setUp();
+  const { people, start, pass, timers, inMinutes, laterEvents } = await setUp();
   await people.setLater('Ada', { requestId: r1, until: inMinutes(15) });
   await people.setLater('Bo', { requestId: r1, until: inMinutes(30) });
   await pass(14 * MINUTE);
+  await vi.waitFor(() => expect(timers()).toBe(1)); // it has looked, and looks again
   expect(laterEvents()).toHaveLength(2);
   await pass(MINUTE);
   await vi.waitFor(() => expect(laterEvents().at(-1)).toMatchObject({ person: 'Ada', later: null }));

@@ -18,22 +18,31 @@ export interface People {
   stop(): void;
 }
 
+/** Calls `due` once after this time, and does not keep the process alive for it. @returns a function that calls it off */
+export type Timer = (due: () => void, inMs: number) => () => void;
+
 interface PeopleParts {
   store: Store;
   edges: Pick<Edges, 'now'>;
   log: Logger;
+  timer?: Timer;
 }
+
+const nodeTimer: Timer = (due, inMs) => {
+  const timer = setTimeout(due, inMs).unref();
+  return () => clearTimeout(timer);
+};
 
 /** A timer stands still while the machine sleeps, so a longer one would be late. */
 const LONGEST_SLEEP_MS = 60_000;
 
 /** Starts to call people again about the requests that they set aside, when their time has come. */
-export async function startPeople({ store, edges, log }: PeopleParts): Promise<People> {
-  let timer: NodeJS.Timeout | undefined;
+export async function startPeople({ store, edges, log, timer = nodeTimer }: PeopleParts): Promise<People> {
+  let callOff: () => void = () => undefined;
   let stopped = false;
 
   async function lookAgain(): Promise<void> {
-    clearTimeout(timer);
+    callOff();
     const now = edges.now().toISOString();
     const returning = await store.read.people.listReturning();
     const due = returning.filter(({ until }) => until <= now);
@@ -44,8 +53,8 @@ export async function startPeople({ store, edges, log }: PeopleParts): Promise<P
   }
 
   function plan(inMs: number): void {
-    clearTimeout(timer);
-    timer = setTimeout(look, Math.max(1, inMs)).unref();
+    callOff();
+    callOff = timer(look, Math.max(1, inMs));
   }
 
   function look(): void {
@@ -77,7 +86,7 @@ export async function startPeople({ store, edges, log }: PeopleParts): Promise<P
     stop() {
       unlisten();
       stopped = true;
-      clearTimeout(timer);
+      callOff();
     },
   };
 }

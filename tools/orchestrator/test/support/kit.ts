@@ -19,11 +19,12 @@ import { useSpawner } from '../../src/lib/processes/processes.ts';
 import { watchAlarms } from './alarms.ts';
 import { connect, type Limit, type TestClient } from './client.ts';
 import { type RunningOrchestrator, startApart, startHere } from './run-orchestrator.ts';
+import { isTestedOnPostgres } from './test-postgres.ts';
 
 const run = promisify(execFile);
 /** Whether the store is a PostgreSQL database without the test's asking. Tests with a disk of their own are about a store on it. */
 const isInDatabase = ({ isInFile = false, dataDir }: KitOptions) =>
-  process.env.CALLBOARD_TEST_STORE === 'postgres' && !isInFile && dataDir === undefined;
+  isTestedOnPostgres && !isInFile && dataDir === undefined;
 const SECRET = 'a secret of the tests only';
 // The process that starts all others serves all kits of a worker and ends with it: each start of it costs 0.1 s of CPU.
 useSpawner();
@@ -72,7 +73,7 @@ export interface KitOptions {
   sandbox?: boolean;
   /** For an orchestrator in the test's own process. */
   edges?: Edges;
-  /** The test looks into the store's file: it has one also where `CALLBOARD_TEST_STORE=postgres` gives every other kit a database. */
+  /** The test looks into the store's file: it has one also where `CALLBOARD_TEST_STORE=PostgreSQL` gives every other kit a database. */
   isInFile?: boolean;
   /** An existing folder, for example one on its own file system. */
   dataDir?: string;

@@ -5,9 +5,18 @@ import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 export function setClocks(start = Date.parse('2026-01-02T03:04:05.000Z')) {
   let dayMs = start;
   let uptimeMs = 1_000;
+  const timers = new Set<{ at: number; due: () => void }>();
   const edges: Edges = { ...nodeEdges, now: () => new Date(dayMs), uptimeMs: () => uptimeMs };
   return {
     edges,
+    /** A timer that runs by these clocks alone, for a part that takes its own: the store's need the true time. */
+    timer(due: () => void, inMs: number): () => void {
+      const one = { at: uptimeMs + inMs, due };
+      timers.add(one);
+      return () => void timers.delete(one);
+    },
+    /** How many of those wait. */
+    timers: () => timers.size,
     /** Sets the time of day forward or back. */
     jump(ms: number) {
       dayMs += ms;
@@ -16,7 +25,12 @@ export function setClocks(start = Date.parse('2026-01-02T03:04:05.000Z')) {
     async pass(ms: number) {
       dayMs += ms;
       uptimeMs += ms;
-      await vi.advanceTimersByTimeAsync(ms);
+      for (const one of timers)
+        if (one.at <= uptimeMs) {
+          timers.delete(one);
+          one.due();
+        }
+      if (vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(ms);
     },
   };
 }

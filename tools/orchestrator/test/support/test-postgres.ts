@@ -3,6 +3,9 @@ import { createDatabase } from '../../../../test-support/postgres.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { createConnect } from '../../src/store/postgres/pg-link.ts';
 
+/** `CALLBOARD_TEST_STORE=PostgreSQL` runs the tests that open a store on PostgreSQL. */
+export const isTestedOnPostgres = /^postgres(ql)?$/i.test(process.env.CALLBOARD_TEST_STORE ?? '');
+
 let migrated: Promise<string> | undefined;
 
 /** Creates a database with all migrations, for one test. The server removes it when the test is over. */

@@ -17,7 +17,7 @@ import { openSqliteFile } from '../../src/store/sqlite/node-sqlite.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { noteSharedStore } from '../../src/store/store-location.ts';
-import { createStoreDatabase } from './test-postgres.ts';
+import { createStoreDatabase, isTestedOnPostgres } from './test-postgres.ts';
 
 export const silent = pino({ level: 'silent' });
 
@@ -65,8 +65,7 @@ async function createMigrated(): Promise<Buffer> {
 /** The databases that a store can be in. */
 export type StoreKind = 'SQLite' | 'PostgreSQL';
 
-/** `CALLBOARD_TEST_STORE=PostgreSQL` runs all tests that open a store here on PostgreSQL. */
-const usualKind: StoreKind = process.env.CALLBOARD_TEST_STORE === 'PostgreSQL' ? 'PostgreSQL' : 'SQLite';
+const usualKind: StoreKind = isTestedOnPostgres ? 'PostgreSQL' : 'SQLite';
 
 /** Opens a store in its own file or database, with one project; closes and removes it when the test is over. */
 export async function openTestStore(edges = tickingEdges(), kind: StoreKind = usualKind): Promise<TestStore> {

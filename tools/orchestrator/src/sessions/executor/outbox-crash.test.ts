@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { busyTestSession, type TestSession } from '../../../test/support/test-session.ts';
+import { openTestStore } from '../../../test/support/test-store.ts';
 import type { Channel } from '../../claude/launch/channel.ts';
 import { type OutboxBody, textMessage } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -68,9 +69,10 @@ it('lets each row take effect at most once, and each row that may be written aga
     minLength: 1,
     maxLength: 5,
   });
+  const test = await openTestStore(); // one for all runs: a database for each takes longer than the run
   await fc.assert(
     fc.asyncProperty(kinds, fc.nat(20), fc.boolean(), fc.boolean(), async (rows, at, isDone, isHanded) => {
-      const session = await busyTestSession();
+      const session = await busyTestSession({}, test);
       await run(session, session.store, async () => undefined); // the rows that the launch began with
       const { store, edges, stageId } = session;
       const give = async () => {

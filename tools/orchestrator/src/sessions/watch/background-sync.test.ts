@@ -33,16 +33,18 @@ async function syncedSession(failures: Error[] = []) {
     await session.store.transact((tx) => tx.launches.setOffset(launch.id, readTo), { sync: 'later' });
   };
   const said = (tx: Tx) => tx.launches.setOffset(launch.id, readTo);
-  return { store: session.store, synced, line, said, path, log: `${test.file}-wal` };
+  /** What the store syncs here: PostgreSQL's files are its server's. */
+  const log = test.file === '' ? [] : [`${test.file}-wal`];
+  return { store: session.store, synced, line, said, path, log };
 }
 
 it('syncs the spool that was read, then the store, and nothing if nothing changed', async () => {
   const { store, synced, line, said, path, log } = await syncedSession();
   await store.transact(said);
   await line();
-  await expect.poll(() => synced).toEqual([path, log]);
+  await expect.poll(() => synced).toEqual([path, ...log]);
   await store.transact(said, { sync: 'later' }); // the spool has not grown
-  await expect.poll(() => synced).toEqual([path, log, log]);
+  await expect.poll(() => synced).toEqual([path, ...log, ...log]);
 });
 
 it('retries a failed sync, including the spool', async () => {
@@ -53,5 +55,5 @@ it('retries a failed sync, including the spool', async () => {
   await expect.poll(() => synced).toEqual([path]); // after a failure, the log is written into the database instead
   expect(troubles).toContainEqual(expect.stringContaining('do not reach the disk'));
   await line();
-  await expect.poll(() => synced).toEqual([path, path, log]);
+  await expect.poll(() => synced).toEqual([path, path, ...log]);
 });
