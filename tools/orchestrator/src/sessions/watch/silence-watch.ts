@@ -1,6 +1,7 @@
 import { isChecking, type StageId } from '@callboard/contract';
 import { changeSession } from '../../domain/change-session.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { createNudgedWorker } from '../../lib/nudged-worker.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 
@@ -47,8 +48,13 @@ export function startSilenceWatch({ store, log, silenceMs, lookMs, running, onSi
     }
   }
 
-  const timer = setInterval(() => {
-    look().catch((error: unknown) => log.error({ err: error }, 'checking for silent sessions failed'));
-  }, lookMs).unref();
-  return { stop: () => clearInterval(timer) };
+  // One look at a time, however slow the store is: two would ask a silent session twice.
+  const looks = createNudgedWorker(look, (error) => log.error({ err: error }, 'checking for silent sessions failed'));
+  const timer = setInterval(looks.nudge, lookMs).unref();
+  return {
+    stop() {
+      clearInterval(timer);
+      void looks.stop(); // the store ends a look that hangs
+    },
+  };
 }
