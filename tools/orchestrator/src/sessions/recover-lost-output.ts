@@ -5,9 +5,9 @@ import { applyEvent } from '../domain/apply-agent-event.ts';
 import { changeSession } from '../domain/change-session.ts';
 import { addEntry } from '../domain/session-change.ts';
 import type { Edges } from '../lib/edges.ts';
+import { type RetryParts, retryUntilStored } from '../store/retry-until-stored.ts';
 import type { Tx } from '../store/store.ts';
 import type { SessionExecutor } from './executor/session-executor.ts';
-import { type RetryParts, retryUntilStored } from '../store/retry-until-stored.ts';
 
 const REPLY_MS = 10_000;
 

@@ -5,8 +5,8 @@ import type { EventContext } from '../../domain/event-context.ts';
 import { addRaw } from '../../domain/session-change.ts';
 import { refuse } from '../../domain/take-requests.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Store, Tx } from '../../store/store.ts';
 import { retryUntilStored } from '../../store/retry-until-stored.ts';
+import type { Store, Tx } from '../../store/store.ts';
 
 /** The events of a line of the spool, without those that are only passed on live, and the offset behind it. */
 export interface LastingLine {

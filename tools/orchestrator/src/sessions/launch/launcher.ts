@@ -7,9 +7,9 @@ import { isStageOnHold, releaseStage } from '../../domain/holds.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { AppError, Rejection } from '../../lib/errors.ts';
 import type { LaunchRecord, MessageRow } from '../../store/records.ts';
+import { retryUntilStored } from '../../store/retry-until-stored.ts';
 import { isStorageFailure } from '../../store/storage-failure.ts';
 import type { Tx } from '../../store/store.ts';
-import { retryUntilStored } from '../../store/retry-until-stored.ts';
 import { type BeginParts, type BegunLaunch, beginLaunch, type Claims, type LaunchRequest } from './begin-launch.ts';
 import { type SpawnParts, spawnLaunch } from './spawn-launch.ts';
 

@@ -11,9 +11,9 @@ import { addNotice } from '../../domain/session-change.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { requireStage } from '../../store/require.ts';
+import { retryUntilStored } from '../../store/retry-until-stored.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
-import { retryUntilStored } from '../../store/retry-until-stored.ts';
 
 /** Processes that outlive their session and have dropped its marker. Callboard lists them; only a person ends them. */
 export interface LeftoverProcesses {

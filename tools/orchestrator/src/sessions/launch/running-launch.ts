@@ -6,9 +6,9 @@ import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
 import { type FoundMessages, unconfirmedMessages } from '../../domain/unconfirmed-messages.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { LaunchRecord, SessionRecord } from '../../store/records.ts';
+import { retryUntilStored, retryWhileStoreFails } from '../../store/retry-until-stored.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
-import { retryUntilStored, retryWhileStoreFails } from '../../store/retry-until-stored.ts';
 import { watchLeftovers } from './leftover-processes.ts';
 import { createLaunchStopper, type LaunchStopper, type StopGraces } from './stop-launch.ts';
 
