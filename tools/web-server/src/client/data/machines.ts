@@ -1,9 +1,10 @@
 import type { Machine, StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
+import { type MachineChoice, machineChoice, machineLabel } from '../lib/machine-choice.ts';
 import { boardQuery } from './queries.ts';
 
 /** The machines of the board; none while there is only one. */
-export function useMachines(): readonly Machine[] {
+function useMachines(): readonly Machine[] {
   const { data = NONE } = useQuery({
     ...boardQuery,
     select: ({ machines }) => (machines.length > 1 ? machines : NONE),
@@ -12,6 +13,12 @@ export function useMachines(): readonly Machine[] {
 }
 
 const NONE: readonly Machine[] = [];
+
+/** What a form offers; null while there is only one machine and the pin names none, so that there is nothing to choose. */
+export function useMachineChoice(projectId: string, pin: string): MachineChoice | null {
+  const { data: machines = NONE } = useQuery({ ...boardQuery, select: (view) => view.machines });
+  return machines.length > 1 || pin !== '' ? machineChoice(machines, projectId, pin) : null;
+}
 
 /** Where a stage is, in words; null while there is only one machine, and for a stage that nobody has started. */
 export interface StagePlace {
@@ -22,10 +29,12 @@ export interface StagePlace {
 
 export function useStagePlace({ machineId, lost }: Pick<StageView, 'machineId' | 'lost'>): StagePlace | null {
   const machines = useMachines();
-  if (lost !== null && machines.length > 0)
+  if (lost !== null)
+    // whether or not that machine is still listed
     return { name: lost.machine, trouble: `Interrupted on ${lost.machine}, which was declared lost` };
   const machine = machines.find(({ id }) => id === machineId);
   if (machine === undefined) return null;
-  const { name, state } = machine;
+  const name = machineLabel(machine, machines);
+  const { state } = machine;
   return { name, trouble: state === 'unreachable' ? `${name} is unreachable` : null };
 }

@@ -10,14 +10,15 @@ interface SelectChipProps {
   value: string;
   /** Whether the value differs from the default. */
   isSet: boolean;
+  isWrong?: boolean;
   choose: (value: string) => void;
 }
 
 /** A choice as a chip: it shows the chosen one, and opens the browser's own list. */
-export function SelectChip({ label, icon, options, value, isSet, choose }: SelectChipProps) {
+export function SelectChip({ label, icon, options, value, isSet, isWrong = false, choose }: SelectChipProps) {
   const shown = options.find((option) => option.value === value)?.label ?? value;
   return (
-    <span className={css.chip} data-set={isSet} title={`${label}: ${shown}`}>
+    <span className={css.chip} data-set={isSet} data-wrong={isWrong} title={`${label}: ${shown}`}>
       {icon}
       <span aria-hidden>{shown}</span>
       <IconChevronDown size={12} aria-hidden />

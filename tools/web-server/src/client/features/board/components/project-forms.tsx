@@ -1,9 +1,10 @@
 import type { Project, ProjectId } from '@callboard/contract';
-import { Autocomplete, Button, Checkbox, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
+import { Autocomplete, Button, Checkbox, NativeSelect, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, type FormEvent, useState } from 'react';
 import { useBudget } from '../../../data/budgets.ts';
 import { openBudgets } from '../../../data/budgets-dialog.ts';
+import { useMachineChoice } from '../../../data/machines.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { BudgetRow } from '../../../ui/budget-meter.tsx';
@@ -159,6 +160,7 @@ function SettingsForm({ project }: { project: Project }) {
         checked={form.submodules}
         onChange={(event) => set({ submodules: event.currentTarget.checked })}
       />
+      <MachineField projectId={project.id} value={form.machine} set={(machine) => set({ machine })} />
       <EditorField value={form.editor} set={(editor) => set({ editor })} />
       <Checkbox
         label="Accept messages from other Claude Code sessions"
@@ -182,6 +184,28 @@ function SettingsForm({ project }: { project: Project }) {
       </div>
     </form>
   );
+}
+
+/** Where the stages of the project run, if there is a choice. */
+function MachineField({ projectId, value, set }: MachineFieldProps) {
+  const choice = useMachineChoice(projectId, value);
+  if (choice === null) return null;
+  return (
+    <NativeSelect
+      label="Machine"
+      description="Stages of this project start only there, unless a stage says otherwise. Stages that have started stay where they are."
+      data={[{ value: '', label: 'Any machine' }, ...choice.options]}
+      value={choice.value}
+      error={choice.problem}
+      onChange={(event) => set(event.currentTarget.value)}
+    />
+  );
+}
+
+interface MachineFieldProps {
+  projectId: ProjectId;
+  value: string;
+  set: (machine: string) => void;
 }
 
 /** Offers the editors that the machine of the orchestrator has. */

@@ -7,14 +7,12 @@ import {
   IconHierarchy,
   IconPlayerPause,
   IconPlayerPlay,
-  IconServer,
   IconShieldHalf,
   IconTag,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { branchesQuery } from '../../../data/branches-query.ts';
-import { useMachines } from '../../../data/machines.ts';
 import { boardQuery, useCapabilities } from '../../../data/queries.ts';
 import { effortOptions, modelOptions } from '../../../lib/model-options.ts';
 import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
@@ -24,6 +22,7 @@ import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { type StageFormControl, stageDefaultsOf } from '../model/stage-form.ts';
 import { PanelChip, SelectChip, ToggleChip } from './chip.tsx';
 import css from './chips.module.css';
+import { MachineChip, MachineProblem } from './machine-chip.tsx';
 import { FinishChip, PipelineChip } from './pipeline-chips.tsx';
 import { BranchPanel, DependenciesPanel, GroupPanel } from './stage-panels.tsx';
 
@@ -86,6 +85,7 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
         {isOpen && <MachineChip {...part} />}
         {isOpen && <StartChips {...part} />}
       </div>
+      {isOpen && <MachineProblem {...part} />}
       {panel !== null && (
         <div className={css.panel} id={panelId}>
           {panel === 'branch' && <BranchPanel {...part} />}
@@ -174,33 +174,6 @@ function SandboxChip({ form, set }: StageFormControl) {
       value={form.sandbox}
       isSet={form.sandbox !== ''}
       choose={(sandbox) => set({ sandbox })}
-    />
-  );
-}
-
-/** Where it runs, if there is a choice. */
-function MachineChip({ form, set }: StageFormControl) {
-  const machines = useMachines();
-  const { data: ofProject = null } = useQuery({
-    ...boardQuery,
-    select: (view) => view.projects.find(({ id }) => id === form.projectId)?.settings.machine,
-  });
-  if (machines.length === 0) return null;
-  const having = machines.filter(
-    ({ projects, state }) => state !== 'lost' && projects.some((id) => id === form.projectId),
-  );
-  const names = new Set([...having.map(({ name }) => name), ...(form.machine === '' ? [] : [form.machine])]);
-  return (
-    <SelectChip
-      label="Machine"
-      icon={<IconServer size={14} aria-hidden />}
-      options={[
-        { value: '', label: ofProject === null ? 'Any machine' : `${ofProject}, as the project` },
-        ...[...names].map((name) => ({ value: name, label: name })),
-      ]}
-      value={form.machine}
-      isSet={form.machine !== ''}
-      choose={(machine) => set({ machine })}
     />
   );
 }

@@ -11,6 +11,7 @@ it('converts settings to a form and back', () => {
     submodules: true,
     editor: 'cursor',
     sessionMessages: true,
+    machine: 'attic',
     ...sandbox,
   };
   const project = Project.parse({
@@ -29,6 +30,7 @@ it('converts settings to a form and back', () => {
       submodules: false,
       editor: 'zed',
       sessionMessages: false,
+      machine: '',
       sandbox: newSandboxForm,
     }),
   ).toMatchObject({
@@ -39,6 +41,7 @@ it('converts settings to a form and back', () => {
       submodules: false,
       editor: 'zed',
       sessionMessages: false,
+      machine: null,
     },
   });
 });

@@ -13,6 +13,8 @@ export interface ProjectForm {
   editor: string;
   /** Whether messages from other sessions reach this project's. */
   sessionMessages: boolean;
+  /** The machine that its stages must run on, by name or id; empty for any. */
+  machine: string;
   sandbox: SandboxForm;
 }
 
@@ -25,6 +27,7 @@ export const projectFormOf = ({ name, settings }: Project): ProjectForm => ({
   submodules: settings.submodules,
   editor: settings.editor ?? '',
   sessionMessages: settings.sessionMessages,
+  machine: settings.machine ?? '',
   sandbox: sandboxFormOf(settings),
 });
 
@@ -35,6 +38,7 @@ export function readProjectForm({
   submodules,
   editor,
   sessionMessages,
+  machine,
   sandbox,
 }: ProjectForm): ProjectPatch {
   const limit = Number(minutes);
@@ -47,6 +51,7 @@ export function readProjectForm({
       submodules,
       editor: editor.trim() === '' ? null : editor.trim(),
       sessionMessages,
+      machine: machine === '' ? null : machine,
       ...readSandboxForm(sandbox),
     },
   };

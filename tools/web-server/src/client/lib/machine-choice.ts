@@ -1,0 +1,53 @@
+import { isPinnedTo, type Machine } from '@callboard/contract';
+
+type Named = Pick<Machine, 'id' | 'name'>;
+
+/** What a form needs to choose the machine of a stage or a project. */
+export interface MachineChoice {
+  /** Those that have the project, and the chosen one. Values are what is sent: a name, or an id where several have that name. */
+  options: { value: string; label: string }[];
+  /** The option that the pin means; empty: any machine. */
+  value: string;
+  /** What is wrong with the pin, and what to do; null if nothing is. */
+  problem: string | null;
+}
+
+const isSameName = (a: Named, b: Named): boolean => a.name.toLowerCase() === b.name.toLowerCase();
+const hasTwin = (one: Named, all: readonly Named[]): boolean =>
+  all.some((other) => other.id !== one.id && isSameName(one, other));
+
+/** Names a machine so that it differs from the others: with the end of its id, if one of them has the same name. */
+export const machineLabel = (one: Named, all: readonly Named[]): string =>
+  hasTwin(one, all) ? `${one.name} (…${one.id.slice(-6)})` : one.name;
+
+/** The machines that a stage of the project can be pinned to. @param pin a name or an id; empty: any machine */
+export function machineChoice(machines: readonly Machine[], projectId: string, pin: string): MachineChoice {
+  const living = machines.filter(({ state }) => state !== 'lost');
+  const having = living.filter(({ projects }) => projects.some((id) => id === projectId));
+  const optionOf = (machine: Machine, note = '') => ({
+    value: hasTwin(machine, living) ? machine.id : machine.name,
+    label: `${machineLabel(machine, living)}${note}`,
+  });
+  const options = having.map((machine) => optionOf(machine));
+  if (pin === '') return { options, value: '', problem: null };
+  const alone = (note: string, problem: string) => ({
+    options: [...options, { value: pin, label: `${pin}${note}` }],
+    value: pin,
+    problem,
+  });
+  const named = machines.filter((machine) => isPinnedTo(pin, machine));
+  const meant = living.filter((machine) => isPinnedTo(pin, machine));
+  const [machine] = meant;
+  if (meant.length > 1) return alone(' (several)', `${meant.length} machines are called ${pin}. Choose one of them.`);
+  if (named.length === 0) return alone(' (unknown)', `No machine is called ${pin}, so nothing starts. ${CHOOSE}`);
+  if (machine === undefined) return alone(' (lost)', `${pin} was declared lost, so nothing starts. ${CHOOSE}`);
+  if (having.includes(machine)) return { options, value: optionOf(machine).value, problem: null };
+  const option = optionOf(machine, ' (no repository)');
+  return {
+    options: [...options, option],
+    value: option.value,
+    problem: `${machineLabel(machine, living)} does not have this repository, so nothing starts. Add the project there, or choose another machine.`,
+  };
+}
+
+const CHOOSE = 'Choose another machine.';
