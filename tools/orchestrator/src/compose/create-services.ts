@@ -112,7 +112,7 @@ export async function createServices(
     drafts: createDrafts({ store }),
     capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
     exports: createStageExports({ store, home: homeOf(env), pipelinesFor }),
-    imports: createStageImports({ store, worktrees, home: homeOf(env), pipelinesFor }),
+    imports: createStageImports({ store, worktrees, home: homeOf(env), pipelinesFor, requireMachine }),
   };
 }
 

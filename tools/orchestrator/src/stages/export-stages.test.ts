@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
 import { newSession } from '../domain/new-session.ts';
+import { Rejection } from '../lib/errors.ts';
 import { createStageExports } from './export-stages.ts';
 import { createStageImports } from './import-stages.ts';
 
@@ -24,9 +25,12 @@ async function scene() {
     own: ProjectPipelines.parse({ Tested: { phases: [PHASE], finish: 'merge' } }),
   });
   const pipelinesFor = async () => ({ problems: [], isAgreed: true, pipelines, at: null });
+  const requireMachine = async (pin: string) => {
+    if (pin !== 'attic') throw new Rejection('unknown_machine', `No machine is called ${pin}. There are: attic.`);
+  };
   const imports = createStageImports({
     ...{ store, home: repo, worktrees: { requireStartPoint: async () => undefined } },
-    pipelinesFor,
+    ...{ pipelinesFor, requireMachine },
   });
   await imports.run(SHOP, 'stages');
   const change = (id: string, fields: object) =>
@@ -121,6 +125,41 @@ it('changes neither mode nor pipeline in a file that exists: a watched file may 
   expect(await read('one.md')).toBe(
     asked.replace('title: First', 'title: Other').replace('model: opus', 'model: null'),
   );
+});
+
+it('takes the machine of a stage from its file and writes it out, once a person imports it', async () => {
+  const { run, addStage, change, read, folder, imports, store } = await scene();
+  const machineOf = async (id: string) => (await store.read.stages.find(StageId.parse(id)))?.machine;
+  const says = (line: string) => writeFile(join(folder, 'one.md'), OLD.replace('team: blue', line));
+  await says('machine: attic');
+  expect(await imports.follow(SHOP, 'stages')).toMatchObject({ problems: [] });
+  expect(await machineOf('A')).toBeNull(); // it may have come with somebody else's commits
+  await imports.run(SHOP, 'stages');
+  expect(await machineOf('A')).toBe('attic');
+  await says('team: blue');
+  await imports.run(SHOP, 'stages');
+  expect(await machineOf('A')).toBe('attic'); // as with every key that is not there
+  await says('machine: null');
+  await imports.run(SHOP, 'stages');
+  expect(await machineOf('A')).toBeNull();
+  const id = await addStage({ title: 'Pinned' });
+  await change(id, { machine: 'attic' });
+  await run(SHOP, 'stages');
+  expect(await read(`${id}.md`)).toContain('machine: attic\n');
+  expect(await read('one.md')).toContain('machine: null');
+});
+
+it('refuses a machine that is not there, with file, cause and what to do, unless the stage was started', async () => {
+  const { folder, imports, store } = await scene();
+  await writeFile(join(folder, 'one.md'), OLD.replace('team: blue', 'machine: cellar'));
+  await expect(imports.run(SHOP, 'stages')).rejects.toMatchObject({
+    code: 'import_failed',
+    message: `Nothing was imported.\n${join(folder, 'one.md')}: machine: No machine is called cellar. There are: attic. Change the key, or take it out to leave the choice to Callboard.`,
+  });
+  const stage = (await store.read.stages.find(StageId.parse('A'))) ?? expect.fail();
+  await store.transact((tx) => tx.sessions.save(newSession(stage, tx.now)));
+  await imports.run(SHOP, 'stages');
+  expect(await store.read.stages.find(StageId.parse('A'))).toMatchObject({ machine: null });
 });
 
 it('says when a folder cannot be written', async () => {

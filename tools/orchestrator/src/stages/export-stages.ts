@@ -101,11 +101,12 @@ const fieldsOf = ({ id, title, dependsOn, priority, group, model, effort }: Stag
 });
 
 /**
- * What lets Claude act or finish unasked. Only a new file gets it: in one that exists, somebody may have changed it, which a watch
+ * What lets Claude act or finish unasked, and where. Only a new file gets it: in one that exists, somebody may have changed it, which a watch
  * of the folder does not take over. With a pipeline, `finish` is always said, or an import would take that of the pipeline.
  */
-const consentOf = ({ permissionMode, finish }: Stage, pipeline: string | null) => ({
+const consentOf = ({ permissionMode, finish, machine }: Stage, pipeline: string | null) => ({
   ...(permissionMode !== 'default' && { permission_mode: permissionMode }),
+  ...(machine !== null && { machine }),
   ...(pipeline !== null && { pipeline }),
   ...((finish !== null || pipeline !== null) && { finish }),
 });

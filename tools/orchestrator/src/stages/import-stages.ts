@@ -13,8 +13,10 @@ import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type PipelineSource, type PipelinesFor, requirePipeline } from './find-pipeline.ts';
+import { refusePin } from './new-stage.ts';
 import { importFailed, parseStageFiles, readStageFiles } from './read-stage-files.ts';
 import type { StageFile } from './stage-file.ts';
+import { requirePins, requireStartPoints } from './stage-file-checks.ts';
 
 /** Unknown keys in a file's frontmatter. */
 interface IgnoredKeys {
@@ -49,9 +51,17 @@ interface ImportParts {
   store: Store;
   worktrees: Pick<Worktrees, 'requireStartPoint'>;
   pipelinesFor: PipelinesFor;
+  /** As `StagesParts.requireMachine`. */
+  requireMachine?: ((pin: string) => Promise<void>) | undefined;
 }
 
-export function createStageImports({ store, worktrees, home, pipelinesFor }: ImportParts): StageImports {
+export function createStageImports({
+  store,
+  worktrees,
+  home,
+  pipelinesFor,
+  requireMachine = refusePin,
+}: ImportParts): StageImports {
   /** Stores the changed files. All of them must fit together, also those that have not changed. */
   async function takeOver(project: Project, files: readonly StageFile[], changed: readonly StageFile[]): Promise<void> {
     if (changed.length === 0) return;
@@ -69,6 +79,7 @@ export function createStageImports({ store, worktrees, home, pipelinesFor }: Imp
       const project = await requireProject(store.read, projectId);
       const files = await readStageFiles(resolve(project.path, expandHome(path, home)));
       await requireStartPoints({ store, worktrees }, project, files);
+      await requirePins({ store, requireMachine }, files);
       const pipelines = await pipelinesNamedIn({ store, pipelinesFor }, projectId, files);
       return store.transact(async (tx) => {
         const known = new Map((await tx.stages.list()).map((stage) => [stage.id, stage]));
@@ -109,11 +120,12 @@ export function createStageImports({ store, worktrees, home, pipelinesFor }: Imp
 
 /**
  * Nobody looks when a watched file changes, for example because somebody else's commits were fetched. So what lets Claude begin, act
- * or finish unasked is taken from a file only when a person imports it.
+ * or finish unasked is taken from a file only when a person imports it; and so is the machine, which says whose account and
+ * files Claude works with.
  */
 const withoutConsent = (file: StageFile): StageFile => ({
   ...file,
-  ...{ autoStart: undefined, permissionMode: undefined, finish: undefined, pipeline: undefined },
+  ...{ autoStart: undefined, permissionMode: undefined, finish: undefined, machine: undefined, pipeline: undefined },
 });
 
 /** Returns the started stages whose file no longer says what they began with. */
@@ -125,25 +137,6 @@ async function keptOf(store: Store, files: readonly StageFile[]): Promise<StageI
     if (stage.completedAt === null && (await store.read.sessions.find(id)) !== null) kept.push(id);
   }
   return kept;
-}
-
-/** Checks what git must accept, except for stages that have been started: those keep their branch. */
-async function requireStartPoints(
-  { store, worktrees }: Pick<ImportParts, 'store' | 'worktrees'>,
-  project: Project,
-  files: readonly StageFile[],
-): Promise<void> {
-  const problems: string[] = [];
-  for (const { id, path, base = null, branch = null } of files) {
-    if ((base === null && branch === null) || (await store.read.sessions.find(id)) !== null) continue;
-    await worktrees.requireStartPoint(project, { base, branch }).catch((error: unknown) => {
-      if (!(error instanceof Rejection)) throw error;
-      problems.push(`${path}: ${error.message}`);
-    });
-    const twin = files.find((other) => branch !== null && other.branch === branch && other.id !== id);
-    if (twin !== undefined) problems.push(`${path}: its branch ${branch} is also that of ${twin.path}`);
-  }
-  if (problems.length > 0) throw importFailed(problems);
 }
 
 /** Returns the pipelines that the files name, each as the commit has it at which the file's stage begins. */
@@ -238,6 +231,7 @@ async function save(
     branch: file.branch ?? before?.branch ?? null,
     group: file.group ?? before?.group ?? null,
     finish: file.finish === undefined ? (pipeline?.finish ?? before?.finish ?? null) : file.finish,
+    machine: file.machine === undefined ? (before?.machine ?? null) : file.machine,
     autoStart: file.autoStart ?? before?.autoStart ?? false,
     pipeline: pipeline?.phases ?? before?.pipeline ?? [],
     source: file.path,
@@ -255,7 +249,6 @@ async function save(
       heldBy: null,
       sandbox: null,
       goesOnAtReset: null,
-      machine: null,
       machineId: null,
       lost: null,
       issue: null,

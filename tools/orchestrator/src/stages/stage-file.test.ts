@@ -15,6 +15,7 @@ it.each([
   ['id: A\ntitle: 007', 'YAML does not read 7 as text; put the value in quotes', 'title'],
   ['id: 12\ntitle: T', 'YAML does not read 12 as text; put the value in quotes', 'id'],
   ['id: A\ntitle: yes\nmodel: true', 'YAML does not read true as text', 'model'],
+  ['id: A\ntitle: T\nmachine: 12', 'YAML does not read 12 as text; put the value in quotes', 'machine'],
   ['id: A\ntitle: T\ndepends_on: B, C', '"B, C" is not a stage id; write several ids as a list', 'depends_on[0]'],
   ['id: A\ntitle: T\ndepends_on: [B, 12]', 'YAML does not read 12 as text', 'depends_on[1]'],
   ['id: A', 'title is missing', 'title'],

@@ -43,6 +43,7 @@ const Frontmatter = z.looseObject({
   group: text(NewStage.shape.group).optional(),
   finish: NewStage.shape.finish,
   auto_start: NewStage.shape.autoStart,
+  machine: text(NewStage.shape.machine).optional(),
   pipeline: text(z.string().trim().min(1, 'is empty')).optional(),
 });
 
@@ -64,6 +65,8 @@ export interface StageFile {
   group: NewStage['group'];
   finish: NewStage['finish'];
   autoStart: boolean | undefined;
+  /** The name or id of a machine; null: any; undefined: the file does not say. */
+  machine: NewStage['machine'];
   /** The name of one of the project's pipelines. */
   pipeline: string | undefined;
   /** Unknown keys in its frontmatter. */
@@ -88,7 +91,7 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
   const prompt = (match[2] ?? '').trim();
   if (prompt === '') return { problem: `${path}: the body, which is the stage's prompt, is empty` };
   const { id, title, depends_on, priority, status, permission_mode, auto_start } = parsed.data;
-  const { model, effort, base, branch, group, finish, pipeline } = parsed.data;
+  const { model, effort, base, branch, group, finish, machine, pipeline } = parsed.data;
   return {
     stage: {
       path,
@@ -99,7 +102,7 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
       priority,
       isDone: status === 'Complete' || status === 'Skipped',
       permissionMode: permission_mode,
-      ...{ model, effort, base, branch, group, finish, pipeline },
+      ...{ model, effort, base, branch, group, finish, machine, pipeline },
       autoStart: auto_start,
       sign: fileSign(content),
       status,
