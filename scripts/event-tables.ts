@@ -87,6 +87,7 @@ const when: Readonly<Record<Exclude<EventType, `${RequestKind}-requested`>, stri
     'A project or everything was put on hold or released, or something was released from such a hold: all such holds, as they are now',
   'machine-updated':
     'A machine joined, its name or version changed, or it became connected, unreachable or lost. Its figures are as they were then',
+  'machine-removed': 'A person took a machine that was declared lost off the list',
   'later-updated': 'A person set a request aside, or it calls this person again (`later` is null)',
   'person-updated': 'A person changed a setting of their own',
   'login-created': 'A browser has logged in through a link, or a terminal with `callboard login`',

@@ -1,11 +1,12 @@
 import { type BoardView, Machine } from '@callboard/contract';
 import type { Page } from 'playwright-core';
+import { openPage } from './open-alone.ts';
 
 type Show = (tab?: string) => Promise<void>;
 
 const at = new Date(Date.now() - 4 * 60_000).toISOString();
 
-/** Three machines, of which one does not answer and one was lost. */
+/** Four machines, of which one does not answer, one was lost, and two have the same name. */
 function machines(projects: readonly string[]): Machine[] {
   const usual = {
     ...{ state: 'connected', since: at, seenAt: new Date().toISOString(), version: '0.1.0', claudeVersion: '2.1.330' },
@@ -16,7 +17,13 @@ function machines(projects: readonly string[]): Machine[] {
   return [
     one(1, { name: 'workshop' }),
     one(2, { name: 'attic', state: 'unreachable', seenAt: at, sessions: 1 }),
-    one(3, { name: 'a-machine-with-a-rather-long-name.example', state: 'lost', projects: [], claudeVersion: null }),
+    one(3, {
+      name: 'a-machine-with-a-rather-long-name.example',
+      state: 'lost',
+      projects: ['old'],
+      claudeVersion: null,
+    }),
+    one(4, { name: 'workshop', sessions: 0, freeSlots: 4, projects: projects.slice(0, 1) }),
   ];
 }
 
@@ -24,6 +31,8 @@ function machines(projects: readonly string[]): Machine[] {
 function spread(view: BoardView): void {
   const all = machines(view.projects.map(({ id }) => id));
   view.machines = all;
+  view.pending = []; // their overlay would come whenever it is ready
+  for (const project of view.projects.slice(0, 1)) project.settings.machine = 'cellar';
   for (const [index, stage] of view.stages.entries())
     if (stage.session !== null) stage.machineId = all[index % 2]?.id ?? null;
 }
@@ -45,36 +54,39 @@ async function withMachines(page: Page, look: () => Promise<void>): Promise<void
   await page.unroute('**/api/machines');
 }
 
-async function go(page: Page, path: string): Promise<void> {
-  await page.goto(new URL(path, page.url()).href);
-  await page
-    .getByRole('dialog')
-    .first()
-    .waitFor({ timeout: 1_000 })
-    .catch(() => undefined);
-  await page.keyboard.press('Escape');
-  await page.waitForTimeout(300);
-}
-
 /** What several machines look like, by the name of the picture. */
 export const machinePictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
   machines: (page) =>
     withMachines(page, async () => {
-      await go(page, '/machines');
+      await openPage(page, '/machines');
       await page.getByRole('list', { name: 'Machines' }).getByRole('listitem').first().waitFor();
     }),
   'machines-lost': (page) =>
     withMachines(page, async () => {
-      await go(page, '/machines');
+      await openPage(page, '/machines');
       await page.getByRole('button', { name: 'Declare lost' }).click();
       await page.getByRole('dialog', { name: /^Declare/ }).waitFor();
     }),
-  'machines-board': (page) => withMachines(page, () => go(page, '/')),
+  'machines-remove': (page) =>
+    withMachines(page, async () => {
+      await openPage(page, '/machines');
+      await page.getByRole('button', { name: 'Remove' }).click();
+      await page.getByRole('dialog', { name: /^Remove/ }).waitFor();
+    }),
+  'machines-board': (page) => withMachines(page, () => openPage(page, '/')),
   'machines-stage': (page, show) => withMachines(page, () => show()),
   'machines-new-stage': (page) =>
     withMachines(page, async () => {
-      await go(page, '/');
+      await openPage(page, '/');
+      await page.getByRole('article').first().waitFor();
       await page.keyboard.press('n');
       await page.getByRole('combobox', { name: 'Machine' }).waitFor();
+    }),
+  'machines-project': (page) =>
+    withMachines(page, async () => {
+      await openPage(page, '/');
+      await page.getByRole('button', { name: 'Projects' }).click();
+      await page.getByRole('menuitem', { name: 'shop' }).click();
+      await page.getByRole('combobox', { name: 'Machine' }).scrollIntoViewIfNeeded();
     }),
 };

@@ -170,6 +170,8 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
       return { ...parts, holds: event.data.holds };
     case 'machine-updated':
       return { ...parts, machines: upsert(parts.machines ?? [], event.data.machine, (m) => m.id) };
+    case 'machine-removed':
+      return { ...parts, machines: parts.machines?.filter(({ id }) => id !== event.data.machineId) ?? [] };
     case 'decision-updated':
       return { ...parts, unsettled: withDecision(parts.unsettled, event.data) };
     case 'call-denied':

@@ -6,7 +6,7 @@ import { Hold } from './holds.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { LimitsView } from './limits.ts';
 import { Login } from './logins.ts';
-import { Machine } from './machines.ts';
+import { Machine, MachineId } from './machines.ts';
 import { QueuedMessage } from './messages.ts';
 import { Later, Presentation } from './people.ts';
 import { Project } from './projects.ts';
@@ -71,6 +71,8 @@ export const eventData = {
   'holds-updated': z.object({ holds: z.array(Hold) }),
   /** A machine joined, its name or version changed, or it became reachable, unreachable or lost. Figures alone tell nothing. */
   'machine-updated': z.object({ machine: Machine }),
+  /** A person took a lost machine off the list. `machine-updated` tells if it is back. */
+  'machine-removed': z.object({ machineId: MachineId }),
   /** A browser logged in through a link, or a terminal. */
   'login-created': Login,
   /** A login was revoked or logged out: its requests are refused from now on. */
@@ -128,6 +130,7 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('limits-updated'),
   eventSchema('holds-updated'),
   eventSchema('machine-updated'),
+  eventSchema('machine-removed'),
   eventSchema('login-created'),
   eventSchema('login-ended'),
 ]);

@@ -57,6 +57,12 @@ export const machineCommands = {
     input: z.object({ machineId: MachineId }),
     reply: z.object({ machine: Machine }),
   },
+  /** Takes a lost machine off the list. Should it come back, it is listed again. */
+  remove_machine: {
+    time: 'slow',
+    input: z.object({ machineId: MachineId }),
+    reply: z.object({ machine: Machine }),
+  },
 } as const;
 
 /** Whether a pin, a name or an id, means this machine. A name counts in whatever case. */

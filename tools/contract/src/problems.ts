@@ -77,6 +77,8 @@ export const problems = {
   no_editor: 409,
   not_this_machine: 409,
   machine_reachable: 409,
+  machine_not_lost: 409,
+  ambiguous_machine: 409,
   command_running: 409,
   settings_invalid: 409,
   settings_not_agreed: 409,

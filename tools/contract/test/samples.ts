@@ -166,6 +166,7 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   },
   'holds-updated': { holds: [{ scope: {}, by: 'Ada', at: AT, except: [{ stageId }] }] },
   'machine-updated': { machine: sampleMachine() },
+  'machine-removed': { machineId: sampleMachine().id },
   'later-updated': { stageId, requestId, person: 'Ada', later: { until: AT } },
   'person-updated': { person: 'Ada', presentation: 'panel', alerts: DEFAULT_ALERTS },
   'worktree-command-updated': {

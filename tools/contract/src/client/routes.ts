@@ -25,6 +25,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   put_hold: { method: 'PUT', path: '/api/holds' },
   get_machines: { method: 'GET', path: '/api/machines' },
   declare_machine_lost: { method: 'POST', path: '/api/machines/:machineId/declare-lost' },
+  remove_machine: { method: 'DELETE', path: '/api/machines/:machineId' },
   tell_looking: { method: 'PUT', path: '/api/me/looking' },
   get_looking: { method: 'GET', path: '/api/me/looking' },
   get_decisions: { method: 'GET', path: '/api/decisions' },

@@ -35,7 +35,7 @@ export interface Membership {
   routeWith(logins: Pick<Logins, 'lookUp'>): CommandRouter;
   lease: Lease;
   claims: Claims;
-  /** Somebody had declared it lost, or its data directory was used twice. */
+  /** Somebody had declared it lost, also if it was removed from the list since. */
   wasLost: boolean;
   /** Live text from and for other machines. */
   peers: GatewayPeers;
@@ -74,9 +74,11 @@ export async function joinMachines(
     ...{ url: config.machineUrl, secretSha256: sha256(secret) },
   });
   const { lease: times } = limits;
-  const known = await store.read.machines.find(here);
   const told = await report();
-  const epoch = await store.transact((tx) => tx.machines.register(here, told, times.leaseMs));
+  const { wasLost, epoch } = await store.transact(async (tx) => ({
+    wasLost: await tx.machines.wasLost(here), // in one transaction: it may be declared lost, and be removed, at any time before
+    epoch: await tx.machines.register(here, told, times.leaseMs),
+  }));
   shared.fenceWith({ machineId: here, epoch });
   const lease = createLease({ store, edges, log, id: here, epoch, report, times, onEnded: onLost });
   life.onStop('lease', lease.stop);
@@ -94,7 +96,7 @@ export async function joinMachines(
   const relay = createRelay({ store, edges, log, here, lease });
   life.onStop('relay', relay.stop);
   const claims = createClaims(here, lease);
-  const membership = { machines, places, relay, lease, claims, wasLost: known?.state === 'lost' };
+  const membership = { machines, places, relay, lease, claims, wasLost };
   return {
     ...{ all, own },
     membership: {

@@ -71,6 +71,7 @@ export const commandPlaces: Readonly<Record<CommandType, CommandPlace>> = {
   put_hold: 'store',
   get_machines: 'store',
   declare_machine_lost: 'store',
+  remove_machine: 'store',
   get_budgets: 'store',
   put_budget: 'store',
   continue_beyond_budget: 'owner',

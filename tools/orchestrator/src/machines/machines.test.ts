@@ -127,6 +127,53 @@ describe('a start after the loss', () => {
   });
 });
 
+describe('removing a machine', () => {
+  it('takes one that was declared lost off the list, tells it, and forgets where it had repositories', async () => {
+    const { store, events, here, away, cutOff } = await lostScene();
+    const { id } = sampleProject();
+    await store.transact((tx) => here.places.add(tx, { id, path: '/home/shop' }, null));
+    await store.transact(async (tx) => {
+      await away.places.add(tx, { id, path: '/srv/shop' }, null);
+      await tx.emit({ type: 'project-updated', data: { projectId: id, project: sampleProject() } });
+    });
+    await until('both places are known', () => here.places.of(away.here).length > 0);
+    await cutOff();
+    await here.machines.declareLost(away.here, 'Ada');
+    expect(await here.machines.remove(away.here)).toMatchObject({ name: 'attic', state: 'lost', projects: [id] });
+    expect(await here.machines.list()).toMatchObject([{ name: 'machine-1', projects: [id] }]);
+    expect(events.at(-1)).toMatchObject({ type: 'machine-removed', data: { machineId: away.here } });
+    expect(here.places.of(away.here)).toEqual([]);
+    expect(await store.read.projectPlaces.list()).toMatchObject([{ machineId: here.here }]);
+    await expect(here.machines.remove(away.here)).rejects.toMatchObject({ code: 'unknown_machine' });
+    await expect(here.machines.requirePin('attic')).rejects.toMatchObject({ code: 'unknown_machine' });
+  });
+
+  it('lets a repository join the project that only this machine had, by its remote', async () => {
+    const { store, here, away, cutOff } = await lostScene();
+    const { id } = sampleProject();
+    await store.transact((tx) => away.places.add(tx, { id, path: '/srv/shop' }, 'example.org/shop'));
+    await cutOff();
+    await here.machines.declareLost(away.here, 'Ada');
+    await here.machines.remove(away.here);
+    const repository = { root: '/home/shop', remote: 'example.org/shop', name: null };
+    expect(await store.transact((tx) => here.places.join(tx, repository))).toMatchObject({ id });
+    expect(await store.read.projectPlaces.list()).toMatchObject([{ machineId: here.here, path: '/home/shop' }]);
+    expect(here.places.isFirst(id)).toBe(true);
+  });
+
+  it('is refused for one that was not declared lost, and says what comes first', async () => {
+    const { store, here, away, cutOff } = await lostScene();
+    await expect(here.machines.remove(away.here)).rejects.toMatchObject({
+      ...{ code: 'machine_not_lost', message: expect.stringContaining('attic answers') },
+    });
+    await cutOff();
+    await expect(here.machines.remove(away.here)).rejects.toMatchObject({
+      ...{ code: 'machine_not_lost', message: expect.stringContaining('Declare it lost first') },
+    });
+    expect(await stateOf(store, 2)).toBeDefined();
+  });
+});
+
 describe('the machine of a command', () => {
   it('is the owner of the stage, also while it is unreachable', async () => {
     const { here, away, stageId, cutOff } = await lostScene();
@@ -154,5 +201,18 @@ describe('the machine of a command', () => {
     const { here } = await lostScene();
     await expect(here.machines.requirePin('ATTIC')).resolves.toBeUndefined();
     await expect(here.machines.requirePin('cellar')).rejects.toMatchObject({ code: 'unknown_machine' });
+  });
+
+  it('refuses a pin by a name that several machines have, unless all but one of them are lost', async () => {
+    const { store, here, away, cutOff } = await lostScene();
+    const twin = await joinTestStore(store, 3, { name: 'Attic' });
+    await expect(here.machines.requirePin('attic')).rejects.toMatchObject({
+      code: 'ambiguous_machine',
+      message: `2 machines are called attic. Use the id of one: ${away.here}, ${twin.here}.`,
+    });
+    await expect(here.machines.requirePin(twin.here)).resolves.toBeUndefined();
+    await cutOff();
+    await here.machines.declareLost(away.here, 'Ada');
+    await expect(here.machines.requirePin('attic')).resolves.toBeUndefined();
   });
 });

@@ -1,4 +1,11 @@
-import type { Machine, MachineId, ProjectId, Stage, StageId } from '@callboard/contract';
+import {
+  isPinnedTo,
+  type Machine,
+  type MachineId,
+  type ProjectId,
+  type Stage,
+  type StageId,
+} from '@callboard/contract';
 import { loseStage } from '../domain/machine-loss.ts';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -25,13 +32,19 @@ export interface Machines {
    * @throws Rejection `unknown_machine`, `machine_reachable`
    */
   declareLost(id: MachineId, actor: string): Promise<Machine>;
+  /**
+   * Takes a machine that was declared lost off the list, with the places of its repositories. Should it come back, it is listed
+   * again, and knows that it was lost. Returns it as it was.
+   * @throws Rejection `unknown_machine`, `machine_not_lost`
+   */
+  remove(id: MachineId): Promise<Machine>;
   /** Reads all machines. Returns where a stage that nobody has claimed can run now. */
   placing(): Promise<PlaceOf>;
   /** The machine that has the stage, or can have it. @throws Rejection `unknown_stage`; OperationalError `no_machine` */
   ofStage(stageId: StageId, isStart: boolean): Promise<MachineId>;
   /** A machine that has the repository. @throws Rejection `unknown_project`; OperationalError `no_machine` */
   ofProject(projectId: ProjectId): Promise<MachineId>;
-  /** Checks that a pin names a machine. @throws Rejection `unknown_machine` */
+  /** Checks that a pin names one machine. @throws Rejection `unknown_machine`, `ambiguous_machine` */
   requirePin(pin: string): Promise<void>;
   /** Whether this machine does what one machine does for all: the connected one with the lowest id. */
   leads(tables: Pick<Tables, 'machines'>): Promise<boolean>;
@@ -83,17 +96,14 @@ export function startMachines(parts: MachinesParts): Machines {
     };
   }
 
-  const requireMachine = async (id: MachineId) => {
-    const record = await store.read.machines.find(id);
-    if (record === null) throw new Rejection('unknown_machine', `No machine has the id ${id}.`);
-    return record;
-  };
+  const requireMachine = (id: MachineId) => requireIn(store.read, id);
 
   return {
     here,
     list: async () => (await store.read.machines.list()).map((record) => machineView(record, places)),
     nameOf: async (id) => (await requireMachine(id)).name,
     declareLost: async (id, actor) => declareLost(parts, tell, await requireMachine(id), actor),
+    remove: (id) => removeLost(parts, id),
     placing,
     async ofStage(stageId, isStart) {
       const owner = ownership.ownerOf(stageId);
@@ -128,14 +138,24 @@ export function startMachines(parts: MachinesParts): Machines {
   };
 }
 
+async function requireIn({ machines }: Pick<Tables, 'machines'>, id: MachineId): Promise<MachineRecord> {
+  const record = await machines.find(id);
+  if (record === null) throw new Rejection('unknown_machine', `No machine has the id ${id}.`);
+  return record;
+}
+
 async function requirePin(store: Store, pin: string): Promise<void> {
-  const names = (await store.read.machines.list()).map(({ id, name }) => ({ id, name }));
-  const isKnown = names.some(({ id, name }) => id === pin || name.toLowerCase() === pin.toLowerCase());
-  if (isKnown) return;
-  throw new Rejection(
-    'unknown_machine',
-    `No machine is called ${pin}. There are: ${names.map(({ name }) => name).join(', ')}.`,
-  );
+  const all = await store.read.machines.list();
+  const named = all.filter((one) => isPinnedTo(pin, one));
+  if (named.length === 0) {
+    const names = [...new Set(all.map(({ name }) => name))].join(', ');
+    throw new Rejection('unknown_machine', `No machine is called ${pin}. There are: ${names}.`);
+  }
+  // One that was set up anew has the name of the one that was lost.
+  const living = named.filter(({ state }) => state !== 'lost');
+  if (named.length === 1 || living.length === 1) return;
+  const ids = named.map(({ id }) => id).join(', ');
+  throw new Rejection('ambiguous_machine', `${named.length} machines are called ${pin}. Use the id of one: ${ids}.`);
 }
 
 async function declareLost(
@@ -165,3 +185,21 @@ async function notLost(tx: Tx, id: MachineId): Promise<Rejection> {
       : `${name} answers, so it is not lost. Stop Callboard there first, or wait until it is unreachable.`;
   return new Rejection('machine_reachable', message);
 }
+
+async function removeLost({ store, places }: MachinesParts, id: MachineId): Promise<Machine> {
+  return store.transact(async (tx) => {
+    const record = await requireIn(tx, id);
+    if (!(await tx.machines.remove(id))) throw notRemovable(record);
+    await tx.projectPlaces.removeOf(id);
+    await tx.emit({ type: 'machine-removed', data: { machineId: id } });
+    return machineView(record, places);
+  });
+}
+
+const notRemovable = ({ name, isConnected }: MachineRecord): Rejection =>
+  new Rejection(
+    'machine_not_lost',
+    isConnected
+      ? `${name} answers, so it was not removed. Stop Callboard there, and declare it lost first.`
+      : `${name} was not declared lost, so it was not removed. Declare it lost first: that interrupts its stages, which can then be started elsewhere.`,
+  );

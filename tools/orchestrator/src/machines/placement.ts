@@ -35,9 +35,9 @@ const byRoom = (a: Candidate, b: Candidate): number =>
 
 /** Says why no connected machine can take the stage. */
 export function whyNowhere({ projectId, pin }: Placeable, machines: readonly Candidate[]): string {
-  const named = pin === null ? undefined : machines.find((one) => isPinnedTo(pin, one));
+  const wanted = pin === null ? machines : machines.filter((one) => isPinnedTo(pin, one));
+  const named = pin === null ? undefined : wanted[0];
   if (pin !== null && named === undefined) return `No machine is called ${pin}`;
-  const wanted = named === undefined ? machines : [named];
   const having = wanted.filter(({ projects }) => projects.includes(projectId));
   if (having.length === 0)
     return named === undefined ? 'No machine has its repository' : `${named.name} does not have its repository`;

@@ -37,7 +37,7 @@ export interface Places {
   stop(): void;
 }
 
-/** Follows the places of all machines. A change is told with `project-updated`. */
+/** Follows the places of all machines. A new one is told with `project-updated`. */
 export async function followPlaces({ store, log, here: machineId }: FollowParts): Promise<Places> {
   let all: readonly ProjectPlace[] = await store.read.projectPlaces.list();
   /** The last read that was begun; it never rejects. */
@@ -58,7 +58,8 @@ export async function followPlaces({ store, log, here: machineId }: FollowParts)
     return read;
   }
 
-  const unlisten = store.onEvent(({ type }) => {
+  const unlisten = store.onEvent(({ type, data }) => {
+    if (type === 'machine-removed') all = without(all, data.machineId);
     if (type === 'project-updated' || type === 'project-removed') reload().catch(() => undefined); // the store is closed
   });
 
@@ -82,9 +83,8 @@ export async function followPlaces({ store, log, here: machineId }: FollowParts)
     },
     of: (id) => all.filter((place) => place.machineId === id).map(({ projectId }) => projectId),
     async add(tx, { id, path }, remote) {
-      const place = { projectId: id, machineId, path, remote };
-      await tx.projectPlaces.save(place);
-      all = [...all.filter((one) => one.projectId !== id || one.machineId !== machineId), place];
+      await tx.projectPlaces.save({ projectId: id, machineId, path, remote });
+      all = await tx.projectPlaces.list();
     },
     seen: (table) => ({
       ...table,
@@ -117,3 +117,10 @@ const unused = async (table: ProjectsTable, path: string, machineId: MachineId):
   (await table.findByPath(path)) === null ? path : `${machineId}:${path}`;
 
 const plain = (path: string): string => path.replace(/^[0-9a-f-]{36}:(?=\/)/, '');
+
+/** The places after a machine was removed, as `ProjectPlacesTable.removeOf` keeps them. */
+const without = (places: readonly ProjectPlace[], gone: MachineId): readonly ProjectPlace[] =>
+  places.filter(
+    ({ projectId, machineId }) =>
+      machineId !== gone || !places.some((other) => other.projectId === projectId && other.machineId !== gone),
+  );

@@ -105,7 +105,10 @@ export function createProjects({
     remoteOf,
     folders: (path) => listFolders(places, path),
     async update(id, patch) {
-      if (patch.settings?.machine != null) await requireMachine(patch.settings.machine);
+      const pin = patch.settings?.machine;
+      const before = await requireProject(store.read, id);
+      // One that it has already may be of a machine that is gone by now.
+      if (pin != null && pin !== before.settings.machine) await requireMachine(pin);
       return store.transact(async (tx) => {
         const project = await requireProject(tx, id);
         const settings = ProjectSettings.parse({ ...project.settings, ...defined(patch.settings) });

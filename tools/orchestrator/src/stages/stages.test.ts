@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { machineId } from '../../test/support/test-machines.ts';
 import { busyTestSession, turnEnded } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
+import { Rejection } from '../lib/errors.ts';
 import { createDraftFiles } from '../messages/draft-files.ts';
 import type { Store } from '../store/store.ts';
 import { createStages } from './stages.ts';
@@ -134,4 +135,18 @@ it('refuses a machine where there is one, and begins on the machine that has its
   expect(await shared.create(wanted)).toMatchObject({ machineId: null });
   const forked = await shared.create({ ...wanted, machine: 'attic' }, { fields: async () => ({ origin }) });
   expect(await store.read.stages.find(forked.id)).toMatchObject({ machineId: here, machine: 'attic' });
+});
+
+it('keeps the machine of a stage whatever became of it, and refuses another one that is not there', async () => {
+  const { store } = await openTestStore();
+  const known = new Set(['attic']);
+  const requireMachine = async (pin: string) => {
+    if (!known.has(pin)) throw new Rejection('unknown_machine', `No machine is called ${pin}.`);
+  };
+  const stages = stagesIn(store, { here: machineId(1), requireMachine });
+  const { id } = await stages.create({ projectId, title: 'A stage', prompt: 'Do it', machine: 'attic' });
+  known.clear(); // it was removed
+  expect(await stages.update(id, { title: 'Better', machine: 'attic' })).toMatchObject({ title: 'Better' });
+  await expect(stages.update(id, { machine: 'cellar' })).rejects.toMatchObject({ code: 'unknown_machine' });
+  expect(await stages.update(id, { machine: null })).toMatchObject({ machine: null });
 });

@@ -114,8 +114,9 @@ export function createStages({
     },
 
     async update(stageId, patch, actor = CALLBOARD) {
-      if (patch.machine != null) await requireMachine(patch.machine);
       const before = await requireStage(store.read, stageId);
+      // One that it has already may be of a machine that is gone by now.
+      if (patch.machine != null && patch.machine !== before.machine) await requireMachine(patch.machine);
       const { projectId } = before;
       if ((await store.read.sessions.find(stageId)) === null)
         await requireStart({ store, worktrees }, patch, { projectId, stageId });

@@ -57,7 +57,8 @@ export function startStageFolders(parts: StageFoldersParts): () => Promise<void>
     log.error({ err: error }, 'watching folders of stages failed'),
   );
   const unlisten = store.onEvent(({ type }) => {
-    if (type === 'project-updated' || type === 'project-removed') changes.nudge();
+    // Another machine watches once the one that did is gone for good.
+    if (type === 'project-updated' || type === 'project-removed' || type === 'machine-removed') changes.nudge();
   });
   changes.nudge();
   return async () => {

@@ -145,6 +145,39 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
     expect(await machinesOf(desk)).toMatchObject([{ state: 'connected' }, { state: 'connected' }]);
   });
 
+  it('removes a lost machine from the list, which still ends what is no longer its own should it come back', async () => {
+    const cluster = await createCluster(await createDatabase());
+    const [desk, attic] = [await cluster.join('desk'), await cluster.join('attic')];
+    const { client } = desk;
+    const script = { steps: [{ tools: [append('made.txt', 'there')] }, { text: 'Done.' }] };
+    const stageId = await desk.startStage(prompt(script), { machine: 'attic' });
+    await client.event('approval-requested', (data) => data.stageId === stageId);
+    const machineId = (await machinesOf(desk))[1]?.id ?? expect.fail();
+    await expect(client.command('remove_machine', { machineId })).rejects.toMatchObject({ code: 'machine_not_lost' });
+    await attic.stop(); // its session goes on
+    await client.event('machine-updated', ({ machine }) => machine.id === machineId && machine.state === 'unreachable');
+    await client.command('declare_machine_lost', { machineId });
+
+    const { machine } = await client.command('remove_machine', { machineId });
+    expect(machine).toMatchObject({ name: 'attic', state: 'lost' });
+    await client.event('machine-removed', (data) => data.machineId === machineId);
+    expect(await machinesOf(desk)).toMatchObject([{ name: 'desk', projects: ['shop'] }]);
+    const board = await client.command('get_board');
+    expect(board.machines).toMatchObject([{ name: 'desk' }]);
+    await expect(client.command('declare_machine_lost', { machineId })).rejects.toMatchObject({
+      code: 'unknown_machine',
+    });
+
+    await attic.start(); // with its old data directory
+    await until('the machine says what it found', async () =>
+      (await client.transcript(stageId)).some((one) => one.kind === 'notice' && one.code === 'machine-back'),
+    );
+    expect(JSON.stringify(await client.transcript(stageId))).toMatch(
+      /attic is back\..*[1-9]\d* of its processes ran there, and were ended/,
+    );
+    expect(await machinesOf(desk)).toMatchObject([{ name: 'desk' }, { name: 'attic', state: 'connected' }]);
+  });
+
   it('takes an answer for a machine that is away, and gives it to Claude once, when that machine is back', async () => {
     const cluster = await createCluster(await createDatabase());
     const limits = { confirmationMs: 300 };

@@ -9,10 +9,16 @@ export interface MachineParts {
 
 export const machineCommands = ({
   machines,
-}: MachineParts): Pick<CommandHandlers, 'get_machines' | 'declare_machine_lost'> => ({
-  get_machines: async () => ({ machines: (await machines?.list()) ?? [], here: machines?.here ?? null }),
-  declare_machine_lost: async ({ machineId }, { actor }) => {
+}: MachineParts): Pick<CommandHandlers, 'get_machines' | 'declare_machine_lost' | 'remove_machine'> => {
+  const requireOthers = () => {
     if (machines === null) throw new Rejection('unknown_machine', 'This Callboard has no other machines.');
-    return { machine: await machines.declareLost(machineId, actor.name) };
-  },
-});
+    return machines;
+  };
+  return {
+    get_machines: async () => ({ machines: (await machines?.list()) ?? [], here: machines?.here ?? null }),
+    declare_machine_lost: async ({ machineId }, { actor }) => ({
+      machine: await requireOthers().declareLost(machineId, actor.name),
+    }),
+    remove_machine: async ({ machineId }) => ({ machine: await requireOthers().remove(machineId) }),
+  };
+};

@@ -32,10 +32,13 @@ export interface MachineRecord extends MachineReport {
 
 /** The machines that share the store. All instants come from the store's clock. */
 export interface MachinesTable {
-  /** By id, so the oldest first. */
+  /** By id, so the oldest first. Without those that were removed. */
   list(): Promise<MachineRecord[]>;
+  /** Null for a machine that was removed, too. */
   find(id: MachineId): Promise<MachineRecord | null>;
-  /** Inserts the machine, or begins its next epoch, with a lease of this length. Returns the epoch. */
+  /** Whether somebody declared the machine lost, and it has not registered since. True of one that was removed after that, too. */
+  wasLost(id: MachineId): Promise<boolean>;
+  /** Inserts the machine, or begins its next epoch, with a lease of this length. Returns the epoch. It is listed again if it was removed. */
   register(id: MachineId, report: MachineReport, leaseMs: number): Promise<number>;
   /** Renews the lease. False if the epoch has ended: nothing is changed then. */
   renew(lease: { id: MachineId; epoch: number; leaseMs: number }, report: MachineReport): Promise<boolean>;
@@ -45,6 +48,8 @@ export interface MachinesTable {
   noteUnreachable(): Promise<MachineId[]>;
   /** Declares the machine lost, which ends its epoch. False, and nothing is changed, while its lease runs, and if it is lost already. */
   declareLost(id: MachineId): Promise<boolean>;
+  /** Takes a lost machine off the list, and keeps what `wasLost` and its next epoch need. False, and nothing is changed, unless it is lost. */
+  remove(id: MachineId): Promise<boolean>;
 }
 
 /** Where the repository of a project is on a machine. */
@@ -59,8 +64,13 @@ export interface ProjectPlace {
 /** Which machine has which projects, and where. */
 export interface ProjectPlacesTable {
   list(): Promise<ProjectPlace[]>;
-  /** Inserts or replaces the place of the project on that machine. */
+  /**
+   * Inserts or replaces the place of the project on that machine. What `removeOf` has kept of the project on machines that were
+   * removed goes.
+   */
   save(place: ProjectPlace): Promise<void>;
+  /** Forgets the places of a machine that was removed, except for projects that are nowhere else: by these they are known. */
+  removeOf(machineId: MachineId): Promise<void>;
 }
 
 /** Commands that one machine has for another one. Each is taken at most once, and never after its deadline. */

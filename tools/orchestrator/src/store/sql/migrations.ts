@@ -285,4 +285,5 @@ export const migrations: readonly Migration[] = [
     id: 35,
     statements: [{ postgres: 'alter table writers add column if not exists at timestamptz not null default now()' }],
   },
+  { id: 36, statements: ['alter table machines add column removed_at text'] },
 ];

@@ -11,6 +11,8 @@ export interface SharedSchema {
     seen_at: string;
     /** A `MachineReport`, whole. */
     report: string;
+    /** When it was taken off the list; null while it is on it. */
+    removed_at: string | null;
   };
   project_places: { project_id: string; machine_id: string; path: string; remote: string | null };
   machine_commands: {

@@ -1,13 +1,22 @@
+import type { Machine } from '@callboard/contract';
 import { sampleMachine, sampleProject } from '@callboard/contract/samples';
-import { screen, within } from '@testing-library/react';
-import { expect, it } from 'vitest';
+import { screen, waitFor, within } from '@testing-library/react';
+import { afterEach, describe, expect, it } from 'vitest';
+import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, session, stage } from '../test/samples.ts';
 
+afterEach(() => useBoardUi.getState().closeForm());
+
 const ATTIC = '0194269f-8c00-7000-8000-000000000002';
 const workshop = sampleMachine({ projects: ['web'] });
 const attic = sampleMachine({ id: ATTIC, name: 'attic', state: 'unreachable', seenAt: '2026-01-01T09:00:00.000Z' });
+
+const optionsOf = (field: HTMLElement) =>
+  within(field)
+    .getAllByRole('option')
+    .map(({ textContent }) => textContent);
 
 const view = (machines = [workshop, attic]) => ({
   ...board({
@@ -82,15 +91,141 @@ it('offers the machines that have the project in the form of a new stage', async
   await user.keyboard('n');
   const dialog = within(await screen.findByRole('dialog'));
   const chip = await dialog.findByRole('combobox', { name: 'Machine' });
-  expect(
-    within(chip)
-      .getAllByRole('option')
-      .map(({ textContent }) => textContent),
-  ).toEqual(['Any machine', 'workshop']);
+  expect(optionsOf(chip)).toEqual(['Any machine', 'workshop']);
   await user.selectOptions(chip, 'workshop');
   await user.type(dialog.getByRole('textbox', { name: 'Prompt' }), 'Do it');
   await user.click(dialog.getByRole('button', { name: 'Add to board' }));
   await expect
     .poll(() => server.received.find(({ command }) => command === 'create_stage')?.input)
     .toMatchObject({ machine: 'workshop' });
+});
+
+it('offers two machines of one name apart, and sends the id of the chosen one', async () => {
+  const twin = sampleMachine({ id: '0194269f-8c00-7000-8000-000000000003', name: 'workshop', projects: ['web'] });
+  const { user, server } = openPage('/', view([workshop, attic, twin]));
+  await screen.findByRole('region', { name: 'Ready' });
+  await user.keyboard('n');
+  const dialog = within(await screen.findByRole('dialog'));
+  const chip = await dialog.findByRole('combobox', { name: 'Machine' });
+  expect(optionsOf(chip)).toEqual(['Any machine', 'workshop (…000001)', 'workshop (…000003)']);
+  await user.selectOptions(chip, 'workshop (…000003)');
+  await user.type(dialog.getByRole('textbox', { name: 'Prompt' }), 'Do it');
+  await user.click(dialog.getByRole('button', { name: 'Add to board' }));
+  await expect
+    .poll(() => server.received.find(({ command }) => command === 'create_stage')?.input)
+    .toMatchObject({ machine: twin.id });
+});
+
+it('says in the form of a stage why it would not start where it is pinned to', async () => {
+  const waiting = { stage: stage('STAGE-2', { title: 'Refunds', machine: 'attic' }) };
+  const { user } = openPage('/', {
+    ...board({ stages: [waiting] }),
+    ...{ projects: [sampleProject({ id: 'web', name: 'Web' })], machines: [workshop, attic] },
+  });
+  await screen.findByRole('article', { name: /Refunds/ });
+  useBoardUi.getState().open({ kind: 'edit-stage', stageId: stage('STAGE-2').id });
+  const dialog = within(await screen.findByRole('dialog'));
+  await dialog.findByText(/attic does not have this repository, so nothing starts\. Add the project there/);
+  await user.selectOptions(dialog.getByRole('combobox', { name: 'Machine' }), 'Any machine');
+  expect(dialog.queryByText(/does not have this repository/)).toBeNull();
+});
+
+describe('the form of a project', () => {
+  async function open(machines: Machine[], machine: string | null = null) {
+    const project = sampleProject({ id: 'web', name: 'Web', settings: { machine } });
+    const page = openPage('/', { ...view(machines), projects: [project] });
+    page.server.answer({ update_project: () => ({ project }), get_editors: () => ({ editors: [] }) });
+    await page.user.click(await screen.findByRole('button', { name: 'Projects' }));
+    await page.user.click(await screen.findByRole('menuitem', { name: 'Web', hidden: true }));
+    await screen.findByRole('textbox', { name: 'Name' });
+    const saved = () => page.server.received.findLast(({ command }) => command === 'update_project')?.input;
+    return { ...page, saved };
+  }
+
+  it('pins the project to one of the machines that have it', async () => {
+    const { user, saved } = await open([workshop, attic]);
+    const field = screen.getByRole('combobox', { name: 'Machine' });
+    expect(optionsOf(field)).toEqual(['Any machine', 'workshop']);
+    await user.selectOptions(field, 'workshop');
+    await user.click(screen.getByRole('button', { name: 'Save' }));
+    await expect.poll(saved).toMatchObject({ settings: { machine: 'workshop' } });
+  });
+
+  it('says what is wrong with a machine that does not have the project', async () => {
+    const { user, saved } = await open([workshop, attic], 'attic');
+    const field = screen.getByRole('combobox', { name: 'Machine' });
+    expect(field).toHaveProperty('value', 'attic');
+    await screen.findByText(/attic does not have this repository, so nothing starts\. Add the project there/);
+    await user.selectOptions(field, 'Any machine');
+    expect(screen.queryByText(/does not have this repository/)).toBeNull();
+    await user.click(screen.getByRole('button', { name: 'Save' }));
+    await expect.poll(saved).toMatchObject({ settings: { machine: null } });
+  });
+
+  it('asks for no machine while there is only one', async () => {
+    await open([workshop]);
+    expect(screen.queryByRole('combobox', { name: 'Machine' })).toBeNull();
+  });
+
+  it('offers a way out where only one is left, and the project is pinned to one that was removed', async () => {
+    await open([workshop], 'attic');
+    await screen.findByText('No machine is called attic, so nothing starts. Choose another machine.');
+  });
+});
+
+describe('a lost machine', () => {
+  const lost = sampleMachine({ id: ATTIC, name: 'attic', state: 'lost', projects: ['web', 'docs'] });
+
+  it('is removed from the list, after saying what that means', async () => {
+    const { user, server } = openPage('/machines', view([workshop, lost]));
+    const machines = [workshop, lost];
+    server.answer({
+      get_machines: () => ({ machines, here: workshop.id }),
+      remove_machine: () => {
+        machines.pop();
+        return { machine: lost };
+      },
+    });
+    const list = within(await screen.findByRole('list', { name: 'Machines' }));
+    expect(list.queryByRole('button', { name: 'Declare lost' })).toBeNull();
+    await user.click(await list.findByRole('button', { name: 'Remove' }));
+    const dialog = within(await screen.findByRole('dialog', { name: 'Remove attic' }));
+    dialog.getByText(/What is pinned to attic waits until you choose another machine/);
+    dialog.getByText(/No other machine has the repository of docs/);
+    dialog.getByText(/If attic comes back with its data, it is listed again/);
+    await user.click(dialog.getByRole('button', { name: 'Remove' }));
+    await expect.poll(() => list.queryByText('attic')).toBeNull();
+    expect(server.received.findLast(({ command }) => command === 'remove_machine')?.input).toEqual({
+      machineId: ATTIC,
+    });
+  });
+
+  it('stays, and the dialog says why, if it came back meanwhile', async () => {
+    const { user, server } = openPage('/machines', view([workshop, lost]));
+    server.answer({
+      get_machines: () => ({ machines: [workshop, lost], here: workshop.id }),
+      remove_machine: () => problem('machine_not_lost', 'attic answers, so it was not removed.'),
+    });
+    await user.click(await screen.findByRole('button', { name: 'Remove' }));
+    const dialog = within(await screen.findByRole('dialog', { name: 'Remove attic' }));
+    await user.click(dialog.getByRole('button', { name: 'Remove' }));
+    await dialog.findByText(/attic answers, so it was not removed/);
+  });
+
+  it('leaves the board with its event, and its stages still say where they were interrupted', async () => {
+    const at = '2026-01-01T09:00:00.000Z';
+    const interrupted = { machineId: ATTIC, machine: 'attic', at, by: 'Ada', worktree: null };
+    const stages = [
+      { stage: stage('STAGE-1', { title: 'Login form', lost: interrupted }) },
+      { stage: stage('STAGE-2', { title: 'Refunds', machineId: workshop.id }), session: session('STAGE-2', {}) },
+    ];
+    const projects = [sampleProject({ id: 'web', name: 'Web' })];
+    const { server } = openPage('/', { ...board({ stages }), projects, machines: [workshop, lost] });
+    const other = within(await screen.findByRole('article', { name: /Refunds/ }));
+    other.getByTitle('Runs on workshop');
+    server.emit('machine-removed', { machineId: lost.id });
+    await waitFor(() => expect(other.queryByTitle('Runs on workshop')).toBeNull()); // there is only one now
+    const row = within(screen.getByRole('article', { name: /Login form/ }));
+    row.getByTitle('Interrupted on attic, which was declared lost');
+  });
 });

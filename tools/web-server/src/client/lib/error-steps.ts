@@ -56,6 +56,8 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   push_failed: own(null),
   unknown_machine: own('refresh'),
   machine_reachable: own('refresh'),
+  ambiguous_machine: own(null),
+  machine_not_lost: own('refresh'),
   machine_unreachable: own('try-again'),
   no_machine: own(null),
   lease_lost: own('try-again'),

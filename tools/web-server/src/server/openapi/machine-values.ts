@@ -13,4 +13,5 @@ const lost = Machine.parse({ ...machine, state: 'lost', since: '2026-01-02T14:40
 export const machineExamples = {
   get_machines: { input: {}, reply: { machines: [machine], here: machine.id } },
   declare_machine_lost: { input: { machineId: lost.id }, reply: { machine: lost } },
+  remove_machine: { input: { machineId: lost.id }, reply: { machine: lost } },
 };

@@ -42,6 +42,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_login: 'There is no such login; it may have ended already.',
   unknown_machine: 'No machine has this name or id.',
   machine_reachable: 'The machine answers, so it is not lost. Stop Callboard there first.',
+  machine_not_lost: 'Only a machine that was declared lost can be removed.',
+  ambiguous_machine: 'Several machines have this name. Use the id of one.',
   unknown_trash: 'The entry is no longer in the trash: it was restored, or deleted because of its age.',
   unknown_worktree: 'The project has no worktree of that name; it may have been cleaned up already.',
   worktree_stays: 'The worktree cannot be cleaned up now; the message says why. Nothing was changed.',

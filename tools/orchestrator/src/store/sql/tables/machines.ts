@@ -42,7 +42,7 @@ const connected = (nowMs: number, report: MachineReport, leaseMs: number) => ({
 
 /** See `MachinesTable`. */
 export function machinesTable(db: Database): MachinesTable {
-  const all = () => db.selectFrom('machines').selectAll();
+  const all = () => db.selectFrom('machines').selectAll().where('removed_at', 'is', null);
 
   return {
     async list() {
@@ -53,15 +53,21 @@ export function machinesTable(db: Database): MachinesTable {
       const row = await all().where('id', '=', id).executeTakeFirst();
       return mapRow(row, toMachine(await storeNowMs(db)));
     },
+    async wasLost(id) {
+      const row = await db.selectFrom('machines').select('state').where('id', '=', id).executeTakeFirst();
+      return row?.state === 'lost';
+    },
     async register(id, report, leaseMs) {
       const nowMs = await storeNowMs(db);
       const told = connected(nowMs, report, leaseMs);
       const since = instantOf(nowMs);
       const { epoch } = await db
         .insertInto('machines')
-        .values({ id, epoch: 1, since, ...told })
+        .values({ id, epoch: 1, since, removed_at: null, ...told })
         .onConflict((conflict) =>
-          conflict.column('id').doUpdateSet((eb) => ({ epoch: eb('machines.epoch', '+', 1), since, ...told })),
+          conflict
+            .column('id')
+            .doUpdateSet((eb) => ({ epoch: eb('machines.epoch', '+', 1), since, removed_at: null, ...told })),
         )
         .returning('epoch')
         .executeTakeFirstOrThrow();
@@ -95,7 +101,7 @@ export function machinesTable(db: Database): MachinesTable {
 }
 
 /** What others say of a machine that does not answer. */
-function absences(db: Database): Pick<MachinesTable, 'noteUnreachable' | 'declareLost'> {
+function absences(db: Database): Pick<MachinesTable, 'noteUnreachable' | 'declareLost' | 'remove'> {
   return {
     async noteUnreachable() {
       const nowMs = await storeNowMs(db);
@@ -116,6 +122,16 @@ function absences(db: Database): Pick<MachinesTable, 'noteUnreachable' | 'declar
         .where('id', '=', id)
         .where('state', '!=', 'lost')
         .where('lease_until', '<=', nowMs)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    async remove(id) {
+      const { numUpdatedRows } = await db
+        .updateTable('machines')
+        .set({ removed_at: instantOf(await storeNowMs(db)) })
+        .where('id', '=', id)
+        .where('state', '=', 'lost')
+        .where('removed_at', 'is', null)
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },

@@ -22,6 +22,20 @@ export function projectPlacesTable(db: Database): ProjectPlacesTable {
         .values({ project_id: projectId, machine_id: machineId, path, remote })
         .onConflict((conflict) => conflict.columns(['project_id', 'machine_id']).doUpdateSet({ path, remote }))
         .execute();
+      const removed = db.selectFrom('machines').select('id').where('removed_at', 'is not', null);
+      await db
+        .deleteFrom('project_places')
+        .where('project_id', '=', projectId)
+        .where('machine_id', 'in', removed)
+        .execute();
+    },
+    async removeOf(machineId) {
+      const elsewhere = db.selectFrom('project_places').select('project_id').where('machine_id', '!=', machineId);
+      await db
+        .deleteFrom('project_places')
+        .where('machine_id', '=', machineId)
+        .where('project_id', 'in', elsewhere)
+        .execute();
     },
   };
 }

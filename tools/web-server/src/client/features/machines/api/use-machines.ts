@@ -22,3 +22,12 @@ export function useDeclareLost() {
     done: () => void cache.invalidateQueries({ queryKey: machinesQuery.queryKey }),
   });
 }
+
+/** Takes a lost machine off the list. The caller shows refusals. */
+export function useRemoveMachine() {
+  const cache = useQueryClient();
+  return useCommand({
+    run: (machineId: MachineId) => client.command('remove_machine', { machineId }),
+    done: () => void cache.invalidateQueries({ queryKey: machinesQuery.queryKey }),
+  });
+}

@@ -1,20 +1,24 @@
 import type { Machine } from '@callboard/contract';
-import { Button, Group } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { count, sizeWords } from '../../../lib/format.ts';
+import { machineLabel } from '../../../lib/machine-choice.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { PlainPage } from '../../../ui/plain-page.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { machinesQuery, useDeclareLost } from '../api/use-machines.ts';
+import { machinesQuery } from '../api/use-machines.ts';
+import { LostDialog, RemoveDialog } from './machine-dialogs.tsx';
 import css from './machines.module.css';
 
 /** The machines that share the store. */
 export default function MachinesPage() {
   const { data, error, refetch } = useQuery(machinesQuery);
-  const [losing, setLosing] = useState<Machine | null>(null);
+  const [asked, ask] = useState<Asked | null>(null);
+  const machines = data?.machines ?? [];
+  const close = () => ask(null);
+  const dialog = asked && { machine: asked.machine, name: machineLabel(asked.machine, machines), close };
   return (
     <PlainPage
       title="Machines"
@@ -25,23 +29,44 @@ export default function MachinesPage() {
       )}
       {data?.machines.length === 0 && <p>This Callboard has a store of its own, so there are no other machines.</p>}
       <ul className={css.list} aria-label="Machines">
-        {data?.machines.map((machine) => (
+        {machines.map((machine) => (
           <Entry
             key={machine.id}
             machine={machine}
-            isHere={machine.id === data.here}
-            declareLost={() => setLosing(machine)}
+            isHere={machine.id === data?.here}
+            isTwin={machineLabel(machine, machines) !== machine.name}
+            ask={(what) => ask({ what, machine })}
           />
         ))}
       </ul>
-      {losing !== null && <LostDialog machine={losing} close={() => setLosing(null)} />}
+      {dialog !== null && asked?.what === 'lose' && <LostDialog {...dialog} />}
+      {dialog !== null && asked?.what === 'remove' && (
+        <RemoveDialog {...dialog} onlyHere={onlyOn(dialog.machine, machines)} />
+      )}
     </PlainPage>
   );
 }
 
+/** What a person is asked about a machine. */
+interface Asked {
+  what: 'lose' | 'remove';
+  machine: Machine;
+}
+
+const onlyOn = ({ id, projects }: Machine, machines: readonly Machine[]): string[] =>
+  projects.filter((project) => !machines.some((other) => other.id !== id && other.projects.includes(project)));
+
 const STATES = { connected: 'Connected', unreachable: 'Unreachable', lost: 'Lost' } as const;
 
-function Entry({ machine, isHere, declareLost }: { machine: Machine; isHere: boolean; declareLost: () => void }) {
+interface EntryProps {
+  machine: Machine;
+  isHere: boolean;
+  /** Another machine has the same name. */
+  isTwin: boolean;
+  ask: (what: Asked['what']) => void;
+}
+
+function Entry({ machine, isHere, isTwin, ask }: EntryProps) {
   const { name, state, since, seenAt, sessions, slots, freeSlots, load, projects } = machine;
   const canCommand = useCanCommand();
   return (
@@ -76,42 +101,20 @@ function Entry({ machine, isHere, declareLost }: { machine: Machine; isHere: boo
             Callboard {machine.version}
             {machine.claudeVersion !== null && `, Claude Code ${machine.claudeVersion}`}
           </span>
+          {isTwin && <code>{machine.id}</code>}
           <span>{projects.length === 0 ? 'no repositories' : projects.join(', ')}</span>
         </div>
       </div>
       {state === 'unreachable' && (
-        <Button variant="default" size="sm" disabled={!canCommand} onClick={declareLost}>
+        <Button variant="default" size="sm" disabled={!canCommand} onClick={() => ask('lose')}>
           Declare lost
         </Button>
       )}
+      {state === 'lost' && (
+        <Button variant="default" size="sm" disabled={!canCommand} onClick={() => ask('remove')}>
+          Remove
+        </Button>
+      )}
     </li>
-  );
-}
-
-function LostDialog({ machine: { id, name }, close }: { machine: Machine; close: () => void }) {
-  const declare = useDeclareLost();
-  return (
-    <Dialog opened close={close} title={`Declare ${name} lost`} size={520}>
-      <p className={css.words}>
-        Its open requests are closed, and its stages are interrupted. They can be started on another machine, from the
-        branch that was pushed last; what was not pushed stays on {name}.
-      </p>
-      <p className={css.words}>
-        Claude Code may still work there: this ends Callboard’s orders, not its processes. When {name} comes back, it
-        keeps the uncommitted work of these stages in git, ends their processes, and says so in their transcripts.
-      </p>
-      <p className={css.words}>
-        The conversations are in the home folder of {name}. Elsewhere, Claude begins new ones.
-      </p>
-      {declare.error !== null && <ErrorNote error={declare.error} />}
-      <Group justify="flex-end" gap="sm" mt="lg">
-        <Button variant="default" onClick={close} data-autofocus>
-          Cancel
-        </Button>
-        <Button color="red" loading={declare.isPending} onClick={() => declare.mutate(id, { onSuccess: close })}>
-          Declare lost
-        </Button>
-      </Group>
-    </Dialog>
   );
 }
