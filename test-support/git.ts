@@ -1,16 +1,14 @@
-import { execFile } from 'node:child_process';
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { runAndRead } from './run-and-read.ts';
 
-const run = promisify(execFile);
 /** A commit starts one more process to see whether the repository needs tidying up; one of a test never does. */
 const UNTIDIED = ['-c', 'maintenance.auto=false'];
 const IDENTITY = ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false'];
 
 /** Runs git as a test author. Resolves with its output, trimmed. */
 export async function git(cwd: string, ...args: string[]): Promise<string> {
-  return (await run('git', [...IDENTITY, ...args], { cwd })).stdout.trim();
+  return (await runAndRead('git', [...IDENTITY, ...args], { cwd })).trim();
 }
 
 /** Commits everything in the working tree. */

@@ -32,7 +32,7 @@ it('measures searches of 100,000 entries beside a scan of their texts', { timeou
   const store = await openSqliteStore(files.store, nodeEdges, silent);
   await fill(store);
 
-  const index = openSqliteSearchIndex({ files, store, log: silent, mayGrow: () => true, waitMs: 10 });
+  const index = openSqliteSearchIndex({ files, store, log: silent, mayGrow: () => true, waitMs: 10, firstMs: 2_000 });
   onTestFinished(async () => {
     await index.stop();
     await store.close();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { COMPILE_CACHE } from '../../../test-support/compile-cache.ts';
 
 const MAIN = path.join(import.meta.dirname, '../src/main.ts');
 let directory: string;
@@ -18,7 +19,9 @@ describe('main', () => {
   it.each(['stdin', 'SIGTERM'])('prints its address, serves its scripts and ends with %s', async (ending) => {
     const file = path.join(directory, 'scripts.yaml');
     await writeFile(file, 'greet:\n  steps:\n    - text: Hello from the file\n');
-    const child = spawn(process.execPath, [MAIN, '--scripts', file], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, ['--import', COMPILE_CACHE, MAIN, '--scripts', file], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     const exited = once(child, 'exit');
     const [line] = await once(createInterface({ input: child.stdout }), 'line');
     const body = { model: 'm', messages: [{ role: 'user', content: '[[script:@greet]]' }] };

@@ -65,7 +65,7 @@ it('works without a data directory, and creates none', async () => {
 
 it('works beside a Callboard that runs on the data directory', async () => {
   await mkdir(dataDir, { mode: 0o700 });
-  const program = runProgram(process.execPath, [fixture('callboard.ts'), '--data-dir', dataDir, ...ANY_PORTS]);
+  const program = runProgram(process.execPath, [fixture('callboard.js'), '--data-dir', dataDir, ...ANY_PORTS]);
   const port = await eventually(() => {
     const [, found] = /Callboard ready: http:\/\/127\.0\.0\.1:(\d+)/.exec(program.stdout()) ?? [];
     if (found === undefined) throw new Error('it is not ready');
@@ -161,7 +161,7 @@ it('stops before the end on a signal', async () => {
   );
   const env = { PATH: SYSTEM_PATH, HOME: folder, TMPDIR: join(folder, 'tmp'), ANTHROPIC_API_KEY: 'x' };
   const options = ['doctor', '--data-dir', dataDir, ...ANY_PORTS, '--claude', claude];
-  const program = runProgram(process.execPath, [fixture('callboard.ts'), ...options], env);
+  const program = runProgram(process.execPath, [fixture('callboard.js'), ...options], env);
   await eventually(() => expect(program.stdout()).toContain('What Callboard relies on'));
   program.child.kill('SIGINT');
   expect(await program.ended).toBe(1);

@@ -62,7 +62,7 @@ it('names the sessions that it could not end, and prints the log', async () => {
 it('ends a running Callboard before the sessions, so that nothing starts them again', async () => {
   const dataDir = join(await temporaryFolder(), 'data');
   await mkdir(dataDir);
-  const args = [fixture('callboard.ts'), '--data-dir', dataDir, '--port', '0', '--orchestrator-port', '0'];
+  const args = [fixture('callboard.js'), '--data-dir', dataDir, '--port', '0', '--orchestrator-port', '0'];
   const program = runProgram(process.execPath, args);
   await eventually(() => expect(program.stdout()).toContain('Callboard ready'));
   const { exitCode, out } = await down(dataDir, async () => {

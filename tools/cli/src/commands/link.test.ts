@@ -7,7 +7,7 @@ import { eventually } from '../../../../test-support/until.ts';
 import { fixture, runProgram } from '../../test/cli-process.ts';
 
 const callboard = (args: string[], env: NodeJS.ProcessEnv = {}) =>
-  runProgram(process.execPath, [fixture('callboard.ts'), ...args], { ...process.env, INIT_CWD: '', ...env });
+  runProgram(process.execPath, [fixture('callboard.js'), ...args], { ...process.env, INIT_CWD: '', ...env });
 
 const PORTS = ['--port', '0', '--orchestrator-port', '0'];
 const LINK = /http:\/\/127\.0\.0\.1:\d+\/login\?code=one%2Ftime/;
@@ -64,7 +64,7 @@ it('says what to do if no Callboard runs, and why there is no link', async () =>
 
 it('prints another link for the key l in a terminal, where Ctrl-C still stops it', async () => {
   const dataDir = await temporaryFolder();
-  const command = [process.execPath, fixture('callboard.ts'), 'start', '--no-open', '--data-dir', dataDir, ...PORTS];
+  const command = [process.execPath, fixture('callboard.js'), 'start', '--no-open', '--data-dir', dataDir, ...PORTS];
   const terminal = inTerminal(command.join(' '), { ...process.env, INIT_CWD: '' });
   await eventually(() => expect(terminal.said()).toContain('press l for another login link'));
   terminal.press('xl');

@@ -11,7 +11,7 @@ import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 
 function callboard(args: string[], env: NodeJS.ProcessEnv = {}, input?: string) {
   const own = { ...process.env, INIT_CWD: '', ...env };
-  return runProgram(process.execPath, [fixture('callboard.ts'), ...args], own, input);
+  return runProgram(process.execPath, [fixture('callboard.js'), ...args], own, input);
 }
 
 const startOn = (dataDir: string, env: NodeJS.ProcessEnv = {}, args: string[] = [], input?: string) =>

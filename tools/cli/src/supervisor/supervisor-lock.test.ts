@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
 import { fixture, type Program, runProgram } from '../../test/cli-process.ts';
@@ -8,7 +9,8 @@ import { AlreadyHeld, acquireSupervisorLock, findSupervisor } from './supervisor
 
 const now = new Date('2026-01-02T03:04:05.000Z');
 const lockOf = (dataDir: string) => join(dataDir, 'run', 'supervisor.json');
-const hold = (dataDir: string) => runProgram(process.execPath, [fixture('hold-lock.ts'), dataDir]);
+const hold = (dataDir: string) =>
+  runProgram(process.execPath, ['--import', COMPILE_CACHE, fixture('hold-lock.ts'), dataDir]);
 const outcome = (program: Program) =>
   eventually(() => {
     if (program.stdout() === '') throw new Error(`nothing said yet; ${program.stderr()}`);

@@ -11,7 +11,7 @@ import { readFlags } from '../command-line/flags.ts';
 import { parseStartOptions, startFlags } from '../start-options.ts';
 import { createSupervisor, type SupervisorParts } from './supervisor.ts';
 
-const obedient = fixture('obedient-server.ts');
+const obedient = fixture('obedient-server.js');
 const both = (entry: string) => ({ orchestrator: entry, webServer: entry });
 const crashing = { orchestrator: fixture('crashing-server.ts'), webServer: obedient };
 const never = new AbortController().signal;

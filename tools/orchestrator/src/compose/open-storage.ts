@@ -66,7 +66,7 @@ async function openOwn({ config, log, edges, limits, life }: StartContext, disk:
   life.onStop('store', store.close);
   await requireWritable(store, dataDir);
   const searchIndex = openSqliteSearchIndex({
-    ...{ files: { store: database, index }, store, log, waitMs: limits.searchLagMs },
+    ...{ files: { store: database, index }, store, log, waitMs: limits.searchLagMs, firstMs: limits.searchDelayMs },
     mayGrow: () => disk.diskPauseReason() === null,
   });
   life.onStop('search index', searchIndex.stop);
@@ -85,7 +85,13 @@ async function openShared(
   life.onStop('store', store.close);
   await noteSharedStore(dataDirLayout(config.dataDir).storeLocation, nameOfDatabase(address), edges.now());
   const { openPostgresSearchIndex } = await import('../store/postgres/search/postgres-search-index.ts');
-  const searchIndex = openPostgresSearchIndex({ address, store, log, waitMs: limits.searchLagMs });
+  const searchIndex = openPostgresSearchIndex({
+    address,
+    store,
+    log,
+    waitMs: limits.searchLagMs,
+    firstMs: limits.searchDelayMs,
+  });
   life.onStop('search index', searchIndex.stop);
   return { store, searchIndex, shared: store };
 }

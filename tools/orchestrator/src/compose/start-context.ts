@@ -37,7 +37,9 @@ export interface TimeLimits {
   diskLookMs: number;
   /** How long a commit without a sync of its own may wait for one. */
   syncMs: number;
-  /** How long a change waits for others before it is indexed. A search waits for nothing. */
+  /** How long after a start what the search index lacks is added to it. A search waits for nothing. */
+  searchDelayMs: number;
+  /** How long a change waits for others before it is indexed. */
   searchLagMs: number;
   /** How long a change waits for others before people are told of it outside of the page. */
   announceLagMs: number;
@@ -65,6 +67,7 @@ export const TIME_LIMITS: TimeLimits = {
   settingsLookMs: 2_000,
   diskLookMs: 2_000,
   syncMs: 1_000,
+  searchDelayMs: 2_000,
   searchLagMs: 500,
   announceLagMs: 200,
   againMs: 5_000,

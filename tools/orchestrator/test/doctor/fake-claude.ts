@@ -13,12 +13,12 @@ export async function fakeClaude(folder: string, script: string): Promise<string
   return path;
 }
 
-/** Creates a program that runs the real CLI and breaks promises. */
-export function lyingClaude(folder: string): Promise<string> {
+/** Creates a program that runs the real CLI and breaks promises. @param lies their names, separated by commas */
+export function lyingClaude(folder: string, lies: string): Promise<string> {
   const program = fileURLToPath(new URL('lying-claude.ts', import.meta.url));
   return fakeClaude(
     folder,
-    `#!/bin/sh\nexec '${process.execPath}' --import '${COMPILE_CACHE}' '${program}' '${REAL_CLAUDE}' "$@"\n`,
+    `#!/bin/sh\nexec '${process.execPath}' --import '${COMPILE_CACHE}' '${program}' '${lies}' '${REAL_CLAUDE}' "$@"\n`,
   );
 }
 

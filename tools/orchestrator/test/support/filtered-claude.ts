@@ -1,6 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import type { FilterName } from './filters.ts';
 
@@ -9,7 +10,10 @@ export async function filteredClaude(folder: string, filter: FilterName): Promis
   const program = fileURLToPath(new URL('filter-main.ts', import.meta.url));
   const path = join(folder, 'claude');
   await mkdir(folder, { recursive: true });
-  await writeFile(path, `#!/bin/sh\nexec '${process.execPath}' '${program}' '${REAL_CLAUDE}' '${filter}' "$@"\n`);
+  await writeFile(
+    path,
+    `#!/bin/sh\nexec '${process.execPath}' --import '${COMPILE_CACHE}' '${program}' '${REAL_CLAUDE}' '${filter}' "$@"\n`,
+  );
   await chmod(path, 0o755);
   return path;
 }

@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { ProjectId, type SessionAlarm } from '@callboard/contract';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
@@ -10,24 +8,22 @@ import { createRepository } from '../../../../test-support/git.ts';
 import { knowClaude } from '../../../../test-support/known-claude.ts';
 import { createDatabase } from '../../../../test-support/postgres.ts';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
+import { runAndRead } from '../../../../test-support/run-and-read.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/processes/marked-processes.ts';
 import type { TimeLimits } from '../../src/compose/start-context.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
 import type { Edges } from '../../src/lib/edges.ts';
-import { useSpawner } from '../../src/lib/processes/processes.ts';
 import { watchAlarms } from './alarms.ts';
 import { connect, type Limit, type TestClient } from './client.ts';
 import { type RunningOrchestrator, startApart, startHere } from './run-orchestrator.ts';
+import './start-small.ts';
 import { isTestedOnPostgres } from './test-postgres.ts';
 
-const run = promisify(execFile);
 /** Whether the store is a PostgreSQL database without the test's asking. Tests with a disk of their own are about a store on it. */
 const isInDatabase = ({ isInFile = false, dataDir }: KitOptions) =>
   isTestedOnPostgres && !isInFile && dataDir === undefined;
 const SECRET = 'a secret of the tests only';
-// The process that starts all others serves all kits of a worker and ends with it: each start of it costs 0.1 s of CPU.
-useSpawner();
 /**
  * Time limits that a busy machine would exceed, although the test is not about them. An orchestrator in its own process keeps
  * the usual limits.
@@ -37,6 +33,8 @@ const PATIENT: Partial<TimeLimits> = {
   initializeMs: 120_000,
   confirmationMs: 30_000,
 };
+/** Work in the background that few tests are about: the thread of the search index costs 0.1 s of CPU. A search starts it at once. */
+const UNHURRIED: Partial<TimeLimits> = { searchDelayMs: 120_000 };
 
 /** A repository, a scripted model and an orchestrator that runs the real `claude` on it, in their own folder. */
 export interface Kit {
@@ -145,7 +143,7 @@ export async function createKit(options: KitOptions = {}): Promise<Kit> {
     async start(where = 'here') {
       orchestrator =
         where === 'here'
-          ? await startHere(config, env, { ...PATIENT, ...limits }, edges)
+          ? await startHere(config, env, { ...PATIENT, ...UNHURRIED, ...limits }, edges)
           : await startApart(config, env);
       kit.client = await connect(orchestrator.port, SECRET);
       alarms.watch(kit.client);
@@ -194,7 +192,7 @@ export async function untilConfirmed({ client }: Kit, requestId: string): Promis
 
 async function requireNoProcesses(dataDir: string): Promise<void> {
   const marked = await findMarkedProcesses();
-  const { stdout } = await run('ps', ['-eo', 'pid,args']);
+  const stdout = await runAndRead('ps', ['-eo', 'pid,args']);
   const left = stdout
     .split('\n')
     .filter(

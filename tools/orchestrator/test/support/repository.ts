@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runAndRead } from '../../../../test-support/run-and-read.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-
-const run = promisify(execFile);
+import './start-small.ts';
 
 /** Folders and an environment in which git reads no configuration of the machine. */
 export interface GitLab {
@@ -32,7 +30,7 @@ export async function createGitLab(): Promise<GitLab> {
   const lab: GitLab = {
     folder,
     env,
-    git: async (cwd, ...args) => (await run('git', args, { cwd, env })).stdout.trim(),
+    git: async (cwd, ...args) => (await runAndRead('git', args, { cwd, env })).trim(),
     async commit(cwd, file, content) {
       await writeFile(join(cwd, file), content);
       await lab.git(cwd, 'add', file);

@@ -8,7 +8,7 @@ import { openPostgresSearchIndex } from '../../src/store/postgres/search/postgre
 const address = parseDatabaseUrl(process.env.CALLBOARD_DATABASE_URL ?? '');
 const log = pino({ level: 'silent' });
 const store = await openPostgresStore({ address, edges: nodeEdges, log });
-const index = openPostgresSearchIndex({ address, store, log, waitMs: 10 });
+const index = openPostgresSearchIndex({ address, store, log, waitMs: 10, firstMs: 2_000 });
 const terms = [{ words: [process.argv[2] ?? ''], isPrefix: false }];
 const unfiltered = { stageIds: null, kind: undefined, by: undefined, since: undefined, before: undefined };
 for (;;) {

@@ -36,7 +36,8 @@ async function openOnSqlite() {
   const files = { store: join(folder, 'store.sqlite'), index: join(folder, 'search.sqlite') };
   const disk: Disk = { isDiskFull: false };
   const store = await openSqliteStore(files.store, nodeEdges, silent);
-  const open = () => openSqliteSearchIndex({ files, store, log: silent, waitMs: 10, mayGrow: () => !disk.isDiskFull });
+  const open = () =>
+    openSqliteSearchIndex({ files, store, log: silent, waitMs: 10, firstMs: 2_000, mayGrow: () => !disk.isDiskFull });
   await store.transact((tx) => tx.projects.save(sampleProject()));
   return { ...createTestSearch(store, open), files, disk, address: null };
 }
@@ -44,7 +45,7 @@ async function openOnSqlite() {
 /** Opens the store and its index as one more machine. */
 export async function openOnPostgres(address: DatabaseAddress) {
   const store = await openPostgresStore({ address, edges: nodeEdges, log: silent });
-  const open = () => openPostgresSearchIndex({ address, store, log: silent, waitMs: 10 });
+  const open = () => openPostgresSearchIndex({ address, store, log: silent, waitMs: 10, firstMs: 2_000 });
   await store.transact((tx) => tx.projects.save(sampleProject()));
   return { ...createTestSearch(store, open), files: null, disk: null, address };
 }

@@ -16,6 +16,8 @@ export interface ThreadedIndexParts {
   mayGrow: () => boolean;
   /** How long a change waits for others before it is indexed. */
   waitMs: number;
+  /** How long after the opening what the index lacks is added: a start has better things to do. */
+  firstMs: number;
 }
 
 /** What the thread runs. Its data are what `workerData` gives there. */
@@ -24,8 +26,6 @@ export interface IndexThread {
   data: unknown;
 }
 
-/** A start has better things to do. */
-const FIRST_MS = 2_000;
 /** How long one request may index. */
 const STEP_MS = 50;
 /** How long a search waits for what was said just now. */
@@ -37,7 +37,14 @@ const RETRY_MS = 15_000;
  * Keeps an index in a thread of its own, which answers `SearchRequest`s. The thread reads the store beside its writer, so the loop only
  * collects the names of stages that have changed.
  */
-export function openThreadedIndex({ thread: what, store, log, mayGrow, waitMs }: ThreadedIndexParts): SearchIndex {
+export function openThreadedIndex({
+  thread: what,
+  store,
+  log,
+  mayGrow,
+  waitMs,
+  firstMs,
+}: ThreadedIndexParts): SearchIndex {
   const thread = createThread(what);
   let changed: Set<StageId> | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -82,7 +89,7 @@ export function openThreadedIndex({ thread: what, store, log, mayGrow, waitMs }:
     changed?.add(data.stageId);
     due(waitMs);
   });
-  due(FIRST_MS);
+  due(firstMs);
 
   return {
     async search(query) {
