@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProjectId, type SessionAlarm } from '@callboard/contract';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
@@ -8,7 +8,6 @@ import { createRepository } from '../../../../test-support/git.ts';
 import { knowClaude } from '../../../../test-support/known-claude.ts';
 import { createDatabase } from '../../../../test-support/postgres.ts';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
-import { runAndRead } from '../../../../test-support/run-and-read.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/processes/marked-processes.ts';
 import type { TimeLimits } from '../../src/compose/start-context.ts';
@@ -191,12 +190,8 @@ export async function untilConfirmed({ client }: Kit, requestId: string): Promis
 }
 
 async function requireNoProcesses(dataDir: string): Promise<void> {
-  const marked = await findMarkedProcesses();
-  const stdout = await runAndRead('ps', ['-eo', 'pid,args']);
-  const left = stdout
-    .split('\n')
-    .filter(
-      (line) => line.includes(dataDir) && [...marked.values()].flat().some((pid) => line.trim().startsWith(`${pid} `)),
-    );
+  const pids = [...(await findMarkedProcesses()).values()].flat();
+  const lines = pids.map(async (pid) => `${pid} ${await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')}`);
+  const left = (await Promise.all(lines)).filter((line) => line.includes(dataDir)).map((line) => line.replaceAll('\0', ' '));
   if (left.length > 0) throw new Error(`left running (${LAUNCH_MARKER}): ${left.join('; ')}`);
 }
