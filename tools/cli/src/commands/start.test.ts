@@ -265,9 +265,7 @@ it('refuses what belongs to a shared store when there is none', async () => {
   const args = ['start', '--data-dir', await temporaryFolder()];
   const { exitCode, err } = await endsHere(args, { CALLBOARD_MACHINE_NAME: 'desk' });
   expect(exitCode).toBe(2);
-  expect(err).toMatch(
-    /^callboard: CALLBOARD_MACHINE_NAME: is for a shared store, .* Set CALLBOARD_DATABASE_URL/,
-  );
+  expect(err).toMatch(/^callboard: CALLBOARD_MACHINE_NAME: is for a shared store, .* Set CALLBOARD_DATABASE_URL/);
 });
 
 it.each([

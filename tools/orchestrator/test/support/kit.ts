@@ -192,6 +192,8 @@ export async function untilConfirmed({ client }: Kit, requestId: string): Promis
 async function requireNoProcesses(dataDir: string): Promise<void> {
   const pids = [...(await findMarkedProcesses()).values()].flat();
   const lines = pids.map(async (pid) => `${pid} ${await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')}`);
-  const left = (await Promise.all(lines)).filter((line) => line.includes(dataDir)).map((line) => line.replaceAll('\0', ' '));
+  const left = (await Promise.all(lines))
+    .filter((line) => line.includes(dataDir))
+    .map((line) => line.replaceAll('\0', ' '));
   if (left.length > 0) throw new Error(`left running (${LAUNCH_MARKER}): ${left.join('; ')}`);
 }
