@@ -6,7 +6,7 @@ import { backupStore, restoreStore } from '../../src/backup.ts';
 import { createKit } from '../support/kit.ts';
 
 it('copies the store while it is being written, and continues from the copy', async () => {
-  const kit = await createKit({ isInFile: true, isEmulated: true });
+  const kit = await createKit({ isInFile: true });
   const { client, dataDir, folder } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.' }] }));
   await client.state(stageId, 'idle');

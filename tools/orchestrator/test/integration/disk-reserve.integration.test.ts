@@ -1,14 +1,14 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { nodeEdges } from '../../src/lib/edges.ts';
-import { createKit, type Kit, type KitOptions } from '../support/kit.ts';
+import { createKit, type Kit } from '../support/kit.ts';
 
 const MB = 1_000_000;
 const said = (text: string) => prompt({ steps: [{ text }] });
 const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
 
 /** Creates a kit whose free disk space the test sets. The reply to a "now" message waits for `confirmationMs`. */
-async function createKitOnDisk(options: KitOptions = {}) {
+async function createKitOnDisk() {
   const disk = { free: 500 * MB };
   const edges = { ...nodeEdges, freeBytes: () => disk.free };
   const kit = await createKit({
@@ -25,7 +25,7 @@ const texts = async ({ client }: Kit, stageId: string) =>
   (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
 
 it('refuses to start a stage below the reserve, and starts stages automatically once there is room', async () => {
-  const { disk, client, paused } = await createKitOnDisk({ isEmulated: true });
+  const { disk, client, paused } = await createKitOnDisk();
   disk.free = 120 * MB;
   const { stage } = await client.command('create_stage', {
     projectId: 'shop',
@@ -69,7 +69,7 @@ it('keeps messages queued below the reserve and delivers them automatically late
 });
 
 it('resumes an ended session for a message sent below the reserve, even after a restart', async () => {
-  const { disk, client, kit } = await createKitOnDisk({ isEmulated: true });
+  const { disk, client, kit } = await createKitOnDisk();
   const stageId = await kit.startStage(said('First.'));
   await client.state(stageId, 'idle');
   await client.command('stop_stage', { stageId });

@@ -86,7 +86,7 @@ describe.skipIf(postgresLack !== '')(`moving a store${postgresLack && ` (${postg
 
   it('backs up a shared store while it is used, into a file that another data directory can restore', async () => {
     const databaseUrl = await createDatabase();
-    const kit = await createKit({ machine: { databaseUrl, name: 'here' }, isEmulated: true });
+    const kit = await createKit({ machine: { databaseUrl, name: 'here' } });
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'Well.' }] }));
     await kit.client.state(stageId, 'idle');
     const backup = join(kit.folder, 'backup', 'one.sqlite');
@@ -106,7 +106,7 @@ describe.skipIf(postgresLack !== '')(`moving a store${postgresLack && ` (${postg
 
   it('changes nothing when it is killed, and can be run again', async () => {
     const databaseUrl = await createDatabase();
-    const kit = await createKit({ isInFile: true, isEmulated: true });
+    const kit = await createKit({ isInFile: true });
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'Well.' }] }));
     await kit.client.state(stageId, 'idle');
     await kit.stop();
