@@ -1,26 +1,75 @@
+import type { NewTranscriptEntry } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { until } from '../../test-support/until.ts';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
 import { lengthenTranscript } from '../support/long-transcript.ts';
-import { messageBox, openStage } from '../support/open-stage.ts';
+import { messageBox } from '../support/open-stage.ts';
 import { apiOf } from '../support/scene.ts';
+import { turnTo } from '../support/turn-to.ts';
+
+const ends: (() => void | Promise<void>)[] = [];
+const atEnd = (end: () => void | Promise<void>) => void ends.unshift(end);
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+const own = { parentToolUseId: null };
+const said = (blockId: string, text: string): NewTranscriptEntry => ({ ...own, kind: 'text', blockId, text });
+const steps = Array.from({ length: 320 }, (_, i) =>
+  said(`step-${i}:0`, `Step number ${i + 1}, with ${'a few more words '.repeat((i + 1) % 40)}`),
+);
+
+let place: Awaited<ReturnType<typeof begin>>;
+beforeAll(async () => {
+  place = await begin();
+});
+
+/** A Callboard with stages whose transcripts are lengthened in its store: sessions that write as much would take longer than the tests. */
+async function begin() {
+  const { start, dataDir, command } = await install({}, atEnd);
+  const before = await start();
+  const api = apiOf(before.origin);
+  const stage = async (title: string, text: string) => {
+    const id = await api.stage(title, [{ text }]);
+    await api.start(id);
+    await until(`${title} is in review`, async () => (await api.get(`/api/stages/${id}`)).stage.column === 'review');
+    return id;
+  };
+  const ids = {
+    long: await stage('Long', 'Ready.'),
+    other: await stage('Other', 'Hello.'),
+    steps: await stage('Steps', 'I go through all of it.'),
+  };
+  await before.stop();
+  await command('down');
+  await lengthenTranscript(dataDir, ids.long, 2_500, [
+    { ...own, kind: 'unknown', raw: { type: 'novelty', words: 'never seen' } },
+    said('last:0', 'The very last words.'),
+  ]);
+  await lengthenTranscript(dataDir, ids.steps, 0, [...steps, said('end:0', 'The very end.')]);
+  const { loginLink, origin, stop } = await start();
+  atEnd(stop);
+  const { page, context, errors } = await openBrowser({}, atEnd);
+  await page.goto(loginLink);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
+  return { ids, origin, context, errors };
+}
+
+/** A page of a stage, in a window of this width. */
+async function openPage(stageId: string, width: number) {
+  const { context, origin, errors } = place;
+  errors.length = 0;
+  const page = await context.newPage();
+  onTestFinished(() => page.close());
+  await page.setViewportSize({ width, height: 800 });
+  await page.goto(`${origin}/stages/${stageId}`);
+  return { page, errors };
+}
 
 it('opens a long transcript at its end with the focus, finds what is not in the page, keeps the scroll position, and loads earlier entries', async () => {
-  const blocks = (from: number) =>
-    Array.from({ length: 160 }, (_, i) => ({
-      type: 'text' as const,
-      text: `Step number ${from + i}, with ${'a few more words '.repeat((from + i) % 40)}`,
-    }));
-  const tools = [{ type: 'tool_use' as const, name: 'Read', input: { file_path: 'README.md' } }];
-  const steps = [
-    { blocks: [...blocks(1), ...tools] },
-    { blocks: [...blocks(161), ...tools] },
-    { text: 'The very end.' },
-  ];
-  const { page, errors } = await openStage({ steps }, 'Go through all of it');
-  await page.getByText('The very end.').waitFor({ timeout: 60_000 }); // hundreds of entries: 10 s on a busy machine
-  await page.reload();
+  const { page, errors } = await openPage(place.ids.steps, 1280);
   await page.getByText('The very end.').waitFor();
   const transcript = page.getByRole('region', { name: 'Transcript' });
   const rows = () => transcript.locator('[data-index]').count();
@@ -63,7 +112,7 @@ it('opens a long transcript at its end with the focus, finds what is not in the 
   await page.mouse.wheel(0, 1_500);
   let shown = '';
   let before = Number.NaN;
-  const place = async () => (await page.getByText(`${shown}, with`).boundingBox())?.y ?? Number.NaN;
+  const placeOf = async () => (await page.getByText(`${shown}, with`).boundingBox())?.y ?? Number.NaN;
   const hasSettled = async () => {
     const last = `${shown} at ${before}`;
     shown = await transcript.evaluate((box) => {
@@ -71,7 +120,7 @@ it('opens a long transcript at its end with the focus, finds what is not in the 
       const inSight = [...box.querySelectorAll('p')].find((p) => p.getBoundingClientRect().top > top + 50);
       return inSight?.textContent?.split(',')[0] ?? '';
     });
-    before = await place();
+    before = await placeOf();
     return `${shown} at ${before}` === last;
   };
   await expect.poll(hasSettled, { interval: 500 }).toBe(true);
@@ -81,38 +130,14 @@ it('opens a long transcript at its end with the focus, finds what is not in the 
   await messageBox(page).press('Enter');
   await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
   await expect.poll(length).toBeGreaterThan(lengthBefore);
-  await expect.poll(async () => Math.abs((await place()) - before)).toBeLessThan(3);
+  await expect.poll(async () => Math.abs((await placeOf()) - before)).toBeLessThan(3);
   await page.getByRole('button', { name: 'Jump to end' }).click();
   await page.getByText('One thing more.').waitFor();
   expect(errors).toEqual([]);
 });
 
 it('jumps to the first and the last entry, shows unknown entries, and keeps the scroll position across tabs and stages', async () => {
-  const { start, dataDir, command } = await install();
-  const before = await start();
-  const api = apiOf(before.origin);
-  const [stageId, otherId] = [
-    await api.stage('Long', [{ text: 'Ready.' }]),
-    await api.stage('Other', [{ text: 'Hello.' }]),
-  ];
-  for (const id of [stageId, otherId]) {
-    await api.start(id);
-    const column = async () => (await api.get(`/api/stages/${id}`)).stage.column;
-    await expect.poll(column).toBe('review');
-  }
-  await before.stop();
-  await command('down');
-  const own = { parentToolUseId: null };
-  await lengthenTranscript(dataDir, stageId, 2_500, [
-    { ...own, kind: 'unknown', raw: { type: 'novelty', words: 'never seen' } },
-    { ...own, kind: 'text', blockId: 'last:0', text: 'The very last words.' },
-  ]);
-  const { loginLink, origin, stop } = await start();
-  onTestFinished(stop);
-  const { page, errors } = await openBrowser({ width: 1200 }); // one pane: the other tabs take the transcript's place
-  await page.goto(loginLink);
-  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
-  await page.goto(`${origin}/stages/${stageId}`);
+  const { page, errors } = await openPage(place.ids.long, 1200); // one pane: the other tabs take the transcript's place
   await page.getByText('The very last words.').waitFor();
   await page.getByRole('button', { name: 'Something this version does not know' }).click();
   await page.getByText('"never seen"').waitFor();
@@ -134,31 +159,31 @@ it('jumps to the first and the last entry, shows unknown entries, and keeps the 
       const row = [...element.querySelectorAll('[data-index]')].find((one) => one.getBoundingClientRect().top >= top);
       return `${row?.textContent?.slice(0, 40)} at ${Math.round((row?.getBoundingClientRect().top ?? 0) - top)}`;
     });
-  let place = '';
+  let at = '';
   const hasSettled = async () => {
-    const last = place;
-    place = await inSight();
-    return place === last;
+    const last = at;
+    at = await inSight();
+    return at === last;
   };
   await expect.poll(hasSettled).toBe(true);
-  expect(place).toMatch(/\w+ .*at \d+/);
+  expect(at).toMatch(/\w+ .*at \d+/);
   await page.getByRole('link', { name: /Changes/ }).click();
   await expect.poll(() => box.count()).toBe(0);
   await page.getByRole('link', { name: 'Transcript' }).click();
-  await expect.poll(inSight).toBe(place);
+  await expect.poll(inSight).toBe(at);
   await page.getByRole('link', { name: 'Board', exact: true }).click();
   await page.getByRole('link', { name: 'Other' }).click();
   await page.getByText('Hello.').waitFor();
   await page.goBack();
   await page.goBack();
-  await expect.poll(inSight).toBe(place);
+  await expect.poll(inSight).toBe(at);
   await page.getByRole('button', { name: 'Jump to start' }).click();
   await page.getByText('Question 0', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Jump to end' }).click();
   await page.getByText('The very last words.').waitFor();
 
   // The search knows what was stored while it was not there, and leads to a place that is not loaded.
-  await page.goto(`${origin}/search?q=${encodeURIComponent('"question 7"')}`);
+  await turnTo(page, `/search?q=${encodeURIComponent('"question 7"')}`);
   await page
     .getByRole('region', { name: 'Results' })
     .getByRole('link', { name: /Question 7/ })
