@@ -5,6 +5,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { commitAll } from '../../test-support/git.ts';
 import { DOT, gated, messageBox, openStage, queuedRows } from '../support/open-stage.ts';
+import { turnTo } from '../support/turn-to.ts';
 
 const options = (page: Page, list: string) => page.getByRole('listbox', { name: list }).getByRole('option');
 const marked = (page: Page, list: string) => options(page, list).and(page.locator('[aria-selected="true"]'));
@@ -107,14 +108,14 @@ it('completes file paths after @, and the commands and models that Claude Code h
   await expect.poll(() => effort.inputValue()).toBe('high');
 
   // A new stage offers the same.
-  await page.goto(new URL('/', page.url()).href);
+  await turnTo(page, '/');
   await page.getByRole('button', { name: 'New stage' }).first().click();
   await page.getByRole('combobox', { name: 'Model' }).selectOption('fable');
   await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('fable');
   expect(errors).toEqual([]);
 });
 
-it('keeps pasted and dropped files over a reload, the same on all screens, until they are sent', async () => {
+it('keeps text and files over a reload, the same on all screens, until they are sent, and runs a command only on request', async () => {
   const { page, errors, model, context, url } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when');
   await isIdle(page);
   await give(messageBox(page), 'paste', 'pasted.png');
@@ -122,7 +123,9 @@ it('keeps pasted and dropped files over a reload, the same on all screens, until
   await give(page.getByRole('region', { name: 'Write to Claude' }).locator('> div').last(), 'drop', 'dropped.png');
   await attached(page).filter({ hasText: 'dropped.png' }).waitFor();
   await page.getByRole('button', { name: 'Remove dropped.png' }).waitFor();
+  await messageBox(page).fill('half a thought');
   await page.reload();
+  await expect.poll(() => messageBox(page).inputValue()).toBe('half a thought');
   await expect.poll(() => attached(page).count()).toBe(2);
   await expect.poll(() => attached(page).locator('img').count()).toBe(2);
 
@@ -131,17 +134,38 @@ it('keeps pasted and dropped files over a reload, the same on all screens, until
   await expect.poll(() => attached(other).count()).toBe(2);
   await other.getByRole('button', { name: 'Remove pasted.png' }).click();
   await expect.poll(() => attached(page).allTextContents()).toEqual([expect.stringContaining('dropped.png')]);
+  await expect.poll(() => messageBox(other).inputValue()).toBe('half a thought');
+  await messageBox(other).fill('a whole thought');
+  await expect.poll(() => messageBox(page).inputValue()).toBe('a whole thought');
 
-  await messageBox(page).fill('Look at it');
+  await page.getByLabel('Attach files').setInputFiles([
+    { name: 'notes.ts', mimeType: 'video/mp2t', buffer: Buffer.from('const note = 1;') },
+    { name: 'nothing.zip', mimeType: 'application/zip', buffer: Buffer.from([0, 1, 2]) },
+  ]);
+  await page.getByRole('alert').getByText('nothing.zip cannot be sent').waitFor();
+  await expect
+    .poll(() => attached(page).allTextContents())
+    .toEqual([expect.stringContaining('70 B'), expect.stringContaining('15 B')]);
   await messageBox(page).press('Enter');
-  await page.getByText('With dropped.png').waitFor();
+  await page.getByText('With dropped.png, notes.ts').waitFor();
   await expect.poll(() => attached(page).count()).toBe(0);
   await expect.poll(() => attached(other).count()).toBe(0);
   await expect.poll(() => JSON.stringify(model.requests)).toContain('"image/png"');
   await page.reload();
-  await page.getByText('With dropped.png').waitFor();
+  await page.getByText('With dropped.png, notes.ts').waitFor();
   await expect.poll(() => messageBox(page).inputValue()).toBe('');
   await expect.poll(() => attached(page).count()).toBe(0);
+
+  // A slash alone makes no command.
+  await messageBox(page).fill('/cont');
+  await options(page, 'Commands').filter({ hasText: '/context' }).waitFor();
+  await messageBox(page).press('Enter');
+  await expect.poll(() => messageBox(page).inputValue()).toBe('/context ');
+  await expect.poll(() => page.getByRole('checkbox', { name: 'Run as a command' }).isChecked()).toBe(true);
+  await messageBox(page).fill('/etc/hosts is a file');
+  await page.getByRole('checkbox', { name: 'Run as a command' }).uncheck();
+  await messageBox(page).press('Enter');
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('/etc/hosts is a file');
   expect(errors).toEqual([]);
 });
 

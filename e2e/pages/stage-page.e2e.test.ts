@@ -166,56 +166,6 @@ it('shows a form from its top in a window that is lower than it, and stays at it
   expect(errors).toEqual([]);
 });
 
-it('sends files, keeps the draft over a reload, and runs a command only on request', async () => {
-  const { page, errors, model, url, context } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when');
-  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
-  await messageBox(page).fill('half a thought');
-  await page.reload();
-  await expect.poll(() => messageBox(page).inputValue()).toBe('half a thought');
-
-  // Another device has the same draft.
-  const other = await context.newPage();
-  await other.goto(url);
-  await expect.poll(() => messageBox(other).inputValue()).toBe('half a thought');
-  await messageBox(other).fill('a whole thought');
-  await expect.poll(() => messageBox(page).inputValue()).toBe('a whole thought');
-  await other.close();
-
-  const image = Buffer.from(
-    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-    'base64',
-  );
-  await page.getByLabel('Attach files').setInputFiles([
-    { name: 'dot.png', mimeType: 'image/png', buffer: image },
-    { name: 'notes.ts', mimeType: 'video/mp2t', buffer: Buffer.from('const note = 1;') },
-    { name: 'nothing.zip', mimeType: 'application/zip', buffer: Buffer.from([0, 1, 2]) },
-  ]);
-  await page.getByRole('alert').getByText('nothing.zip cannot be sent').waitFor();
-  const files = page.getByRole('list', { name: 'Attached files' }).getByRole('listitem');
-  await expect
-    .poll(() => files.allTextContents())
-    .toEqual([expect.stringContaining('70 B'), expect.stringContaining('15 B')]);
-  await messageBox(page).press('Enter');
-  await page.getByText('With dot.png, notes.ts').waitFor();
-  await expect.poll(() => files.count()).toBe(0);
-  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('"image/png"');
-  await page.reload();
-  await page.getByText('With dot.png, notes.ts').waitFor();
-  await expect.poll(() => messageBox(page).inputValue()).toBe('');
-
-  // A slash alone makes no command.
-  await messageBox(page).fill('/cont');
-  await page.getByRole('option', { name: /\/context/ }).waitFor();
-  await messageBox(page).press('Enter');
-  await expect.poll(() => messageBox(page).inputValue()).toBe('/context ');
-  await expect.poll(() => page.getByRole('checkbox', { name: 'Run as a command' }).isChecked()).toBe(true);
-  await messageBox(page).fill('/etc/hosts is a file');
-  await page.getByRole('checkbox', { name: 'Run as a command' }).uncheck();
-  await messageBox(page).press('Enter');
-  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('/etc/hosts is a file');
-  expect(errors).toEqual([]);
-});
-
 it('changes mode, model and effort of an ended session for its next start', async () => {
   const { page, errors, model } = await openStage({ steps: [{ text: 'First.' }] }, 'Begin');
   await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
