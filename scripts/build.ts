@@ -1,7 +1,8 @@
 /** `npm run build`: bundles the three programs and builds the board, into the `dist` of their packages. */
 import { builtFrom, fingerprint } from '../tools/cli/bin/sources.js';
-import { buildInto, place, root } from './bundles.ts';
+import { buildInto, builtPath, place, root } from './bundles.ts';
 
 const before = fingerprint(root);
-await buildInto(root);
+const built = await buildInto(root);
+place(builtPath, JSON.stringify(built));
 place(builtFrom(root), before);

@@ -5,6 +5,8 @@ import { build, type Plugin } from 'vite';
 
 /** The root of the repository. */
 export const root = join(import.meta.dirname, '..');
+/** What the last `npm run build` has written (`Built`). */
+export const builtPath = join(root, 'tools', 'cli', 'dist', 'built.json');
 const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** A program: its package, its entry points, and the folder of its bundle. */
@@ -23,18 +25,27 @@ const PROGRAMS: readonly (readonly [tool: string, input: Record<string, string>,
   ['web-server', { main: 'src/server/main.ts' }, 'dist/server'],
 ];
 
+/** What a build has written. */
+export interface Built {
+  /** The folders of the third-party packages in it, sorted. */
+  packages: string[];
+  /** Its files and folders, relative to where it was written: a `dist` may hold older ones. */
+  paths: string[];
+}
+
 /**
  * Bundles the three programs and builds the board.
  *
  * Running programs are not disturbed: each file is replaced atomically, and files that are no longer part of the bundle stay
  * for a week, since a process may still load them.
  * @param target receives them at the same paths as in the repository, for example `tools/cli/dist`
- * @returns the folders of the third-party packages in them, sorted
  */
-export async function buildInto(target: string): Promise<string[]> {
-  const packages = await Promise.all(PROGRAMS.map(([tool, input, dist]) => bundle(tool, input, dist, target)));
-  packages.push(await buildBoard(join(target, 'tools', 'web-server', 'dist')));
-  return [...new Set(packages.flat())].sort();
+export async function buildInto(target: string): Promise<Built> {
+  const parts = await Promise.all(PROGRAMS.map(([tool, input, dist]) => bundle(tool, input, dist, target)));
+  const dist = join('tools', 'web-server', 'dist');
+  parts.push({ packages: await buildBoard(join(target, dist)), paths: [join(dist, 'client')] });
+  const packages = new Set(parts.flatMap((part) => part.packages));
+  return { packages: [...packages].sort(), paths: parts.flatMap(({ paths }) => paths) };
 }
 
 /** Readers see either the old file or the new one. */
@@ -44,7 +55,7 @@ export function place(path: string, content: string | Uint8Array): void {
   renameSync(part, path);
 }
 
-async function bundle(tool: string, input: InputOptions['input'], into: string, target: string): Promise<string[]> {
+async function bundle(tool: string, input: InputOptions['input'], into: string, target: string): Promise<Built> {
   const cwd = join(root, 'tools', tool);
   const dist = join(target, 'tools', tool, into);
   await using bundled = await rolldown({ cwd, input, platform: 'node', tsconfig: false });
@@ -64,7 +75,10 @@ async function bundle(tool: string, input: InputOptions['input'], into: string, 
     const path = join(dist, name);
     if (/\.js(\.map)?$/.test(name) && !names.has(name) && Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path);
   }
-  return packagesOf(output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])));
+  return {
+    packages: packagesOf(output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))),
+    paths: [...names].map((name) => join('tools', tool, into, name)),
+  };
 }
 
 async function buildBoard(dist: string): Promise<string[]> {

@@ -1,11 +1,12 @@
 /**
  * `npm run pack`: builds the package that people install, `dist/callboard-<version>.tgz`: bundles, the built board and the
  * licences of their contents. It has no dependencies, and its installation compiles and downloads nothing.
- * `-- --to FOLDER` writes it elsewhere.
+ * `-- --to FOLDER` writes it elsewhere; `--as-built` takes what `npm run build` has made, if it is of the current sources.
  */
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
@@ -19,7 +20,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { buildInto, root } from './bundles.ts';
+import { isFresh } from '../tools/cli/bin/sources.js';
+import { buildInto, builtPath, root } from './bundles.ts';
 
 const LIMIT_BYTES = 4_000_000;
 const Manifest = z.object({ name: z.string(), version: z.string(), license: z.string().default('') });
@@ -28,6 +30,7 @@ const Workspace = z.object({
   license: z.string(),
   engines: z.object({ node: z.string() }),
 });
+const Built = z.object({ packages: z.array(z.string()), paths: z.array(z.string()) });
 const Packed = z.tuple([z.object({ filename: z.string(), entryCount: z.int() })]);
 
 const read = <T>(schema: z.ZodType<T>, folder: string): T =>
@@ -45,10 +48,20 @@ function licences(packages: readonly string[]): string {
     .join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-const { values } = parseArgs({ options: { to: { type: 'string', default: join(root, 'dist') } } });
+/** Copies the last build. @returns the packages in it; null if the sources have changed since, or it does not tell */
+function copyBuild(folder: string): string[] | null {
+  if (!isFresh(root) || !existsSync(builtPath)) return null;
+  const { packages, paths } = Built.parse(JSON.parse(readFileSync(builtPath, 'utf8')));
+  for (const path of paths) cpSync(join(root, path), join(folder, path), { recursive: true });
+  return packages;
+}
+
+const { values } = parseArgs({
+  options: { to: { type: 'string', default: join(root, 'dist') }, 'as-built': { type: 'boolean', default: false } },
+});
 const folder = mkdtempSync(join(tmpdir(), 'callboard-pack-'));
 try {
-  const packages = await buildInto(folder);
+  const packages = (values['as-built'] ? copyBuild(folder) : null) ?? (await buildInto(folder)).packages;
   const { name, version } = read(Manifest, join(root, 'tools', 'cli'));
   const { description, license, engines } = read(Workspace, root);
   const bin = { [name]: 'tools/cli/bin/callboard.js' };
