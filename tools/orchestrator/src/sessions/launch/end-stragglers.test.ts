@@ -1,20 +1,23 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { dirname } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { LaunchId } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { openTestStore, silent } from '../../../test/support/test-store.ts';
 import { endStragglers } from '../../claude/processes/end-processes.ts';
 import { LAUNCH_MARKER } from '../../claude/processes/marked-processes.ts';
+import { dataDirLayout } from '../../data-dir.ts';
 import { endAllSessions } from '../../end-all-sessions.ts';
 import { nodeEdges } from '../../lib/edges.ts';
 import { reAttachLaunches } from './re-attach-launches.ts';
 
 const newLaunchId = () => LaunchId.parse(nodeEdges.newId());
 
-/** A process that a launch started; it ends with its test. */
-async function marked(id: LaunchId) {
-  const child = spawn('sleep', ['600'], { env: { PATH: process.env.PATH, [LAUNCH_MARKER]: id }, stdio: 'ignore' });
+/** A process that a launch started in a worktree; it ends with its test. */
+async function marked(id: LaunchId, cwd: string) {
+  const env = { PATH: process.env.PATH, [LAUNCH_MARKER]: id };
+  const child = spawn('sleep', ['600'], { env, cwd, stdio: 'ignore' });
   const exited = once(child, 'exit');
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child, 'spawn');
@@ -25,6 +28,8 @@ async function setUp() {
   const testStore = await openTestStore();
   const { store, addStage } = testStore;
   const stageId = await addStage();
+  const worktree = join(dataDirLayout(testStore.dataDir).worktrees, 'shop', stageId);
+  await mkdir(worktree, { recursive: true });
   /** A launch in this state, and a process that it started. */
   const launch = async (state: 'starting' | 'ended') => {
     const id = newLaunchId();
@@ -32,14 +37,15 @@ async function setUp() {
       await tx.launches.insert({ id, stageId, folder: '/nowhere', createdAt: tx.now });
       if (state === 'ended') await tx.launches.setEnded(id, tx.now, 'it died');
     });
-    return marked(id);
+    return marked(id, worktree);
   };
-  return { ...testStore, launch };
+  return { ...testStore, worktree, launch };
 }
 
 it('ends the processes that ended launches left, and none of running launches or of another Callboard', async () => {
-  const { store, launch } = await setUp();
-  const [left, living, other] = [await launch('ended'), await launch('starting'), await marked(newLaunchId())];
+  const { store, worktree, launch } = await setUp();
+  const [left, living] = [await launch('ended'), await launch('starting')];
+  const other = await marked(newLaunchId(), worktree);
   expect(await endStragglers(store.read.launches, 5_000)).toBe(true);
   await left.exited;
   expect([living.isGone(), other.isGone()]).toEqual([false, false]);
@@ -56,8 +62,8 @@ it('ends the processes that ended launches left when Callboard starts', async ()
 });
 
 it('ends the processes that ended launches left when all sessions are ended while Callboard is not running', async () => {
-  const { file, launch } = await setUp();
+  const { dataDir, launch } = await setUp();
   const left = await launch('ended');
-  expect(await endAllSessions(dirname(file), { log: () => undefined })).toEqual({ ended: 0, failed: [] });
+  expect(await endAllSessions(dataDir, { log: () => undefined })).toEqual({ ended: 0, failed: [] });
   await left.exited;
 });
