@@ -7,7 +7,7 @@ import { FIXED_SEED, prove, testTimeoutMs } from './chaos/prove.ts';
 const MACHINES = Number(process.env.CHAOS_MACHINES ?? 3);
 const ALL: Victims = [...VICTIMS, ...SHARED_VICTIMS];
 /** Each of them once. */
-const SHORT = { stages: 3, messages: 1, kills: ALL.length, timeoutMs: 400_000, outageMs: 1_500 };
+const SHORT = { stages: 3, messages: 1, kills: ALL.length, timeoutMs: 600_000, outageMs: 1_500 };
 
 describe.skipIf(postgresLack !== '')(`several machines on one store${postgresLack && ` (${postgresLack})`}`, () => {
   it(
