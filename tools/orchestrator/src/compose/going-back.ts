@@ -1,9 +1,9 @@
 import { placeBefore } from '../claude/conversation-place.ts';
 import { createForkStage, type ForkStage } from '../rewinds/fork-stage.ts';
 import { createRewinds, type Rewinds } from '../rewinds/rewinds.ts';
-import { retryUntilStored } from '../store/retry-until-stored.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Stages } from '../stages/stages.ts';
+import { retryUntilStored } from '../store/retry-until-stored.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { StartContext } from './start-context.ts';

@@ -1,8 +1,8 @@
 import type { StageId } from '@callboard/contract';
 import { type Checks, startChecks } from '../checks/checks.ts';
 import type { Bell } from '../lib/bell.ts';
-import { retryUntilStored } from '../store/retry-until-stored.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import { retryUntilStored } from '../store/retry-until-stored.ts';
 import type { Store } from '../store/store.ts';
 import type { WorktreeCommands } from '../worktree-commands/worktree-commands.ts';
 import type { StartContext } from './start-context.ts';
