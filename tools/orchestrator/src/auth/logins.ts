@@ -2,8 +2,18 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Actor, CommandInput, CommandReply, Credential, Login } from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
-import type { LoginPage, LoginRecord, LoginTerminal } from '../store/login-records.ts';
+import type { LoginPage, LoginRecord } from '../store/login-records.ts';
 import type { Store, Tx } from '../store/store.ts';
+import {
+  followLogins,
+  isListed,
+  isPage,
+  type ListedRecord,
+  type LoginsKept,
+  loginIdOf,
+  type PageRecord,
+  type TerminalRecord,
+} from './follow-logins.ts';
 import { isProof, requirePageKey } from './page-proof.ts';
 
 export interface LoginsParts {
@@ -82,22 +92,6 @@ const PAGE_NOT_KNOWN =
 const hash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
-type PageRecord = LoginRecord & { page: LoginPage; expiresAt: string };
-type TerminalRecord = LoginRecord & { terminal: LoginTerminal; expiresAt: string };
-/** A login that a person sees in the list, and may end. */
-type ListedRecord = PageRecord | TerminalRecord;
-
-/** Whether this is a browser's login. A cookie without a key is not a login. */
-const isPage = (record: LoginRecord | null): record is PageRecord =>
-  record?.kind === 'session' && record.page !== null && record.expiresAt !== null;
-
-const isTerminal = (record: LoginRecord | null): record is TerminalRecord =>
-  (record?.kind === 'token' || record?.kind === 'metrics') && record.terminal !== null && record.expiresAt !== null;
-
-const isListed = (record: LoginRecord | null): record is ListedRecord => isPage(record) || isTerminal(record);
-
-const loginIdOf = (record: ListedRecord): string => (isPage(record) ? record.page : record.terminal).loginId;
-
 const deviceOf = (record: ListedRecord): string => (isPage(record) ? record.page.browser : record.terminal.name);
 
 const toLogin = (record: ListedRecord): Login => ({
@@ -144,11 +138,6 @@ const listOf = (records: readonly LoginRecord[], instant: string): Login[] =>
     .filter((one) => one.expiresAt > instant)
     .map(toLogin);
 
-interface LoginsKept {
-  store: Store;
-  listed: Map<string, ListedRecord>;
-}
-
 function endLogin({ loginId, by }: { loginId: string; by: string }, { store, listed }: LoginsKept): Promise<Login> {
   return store.transact(async (tx) => {
     const found = await tx.logins.findById(loginId);
@@ -178,47 +167,6 @@ async function addToken(
     tx.afterCommit(() => void listed.set(record.secretHash, record));
   });
   return secret;
-}
-
-/**
- * Follows logins that other machines make and end. Returns a function that takes a login from the store, unless one was ended
- * while it was read: what was read may be older than that.
- */
-function followLogins({ store, listed }: LoginsKept, tokenSha256: string | null) {
-  let ended = 0;
-  const has = (loginId: string) => listed.values().some((record) => loginIdOf(record) === loginId);
-
-  /** @param known the login that is read, if it is listed already */
-  async function take(read: () => Promise<LoginRecord | null>, known?: string): Promise<void> {
-    for (;;) {
-      const before = ended;
-      const found = await read();
-      if (ended !== before) continue;
-      if (isListed(found)) listed.set(found.secretHash, found);
-      else if (known !== undefined) listed.delete(known);
-      return;
-    }
-  }
-
-  store.onEvent(({ type, data }) => {
-    if (type === 'login-created' && !has(data.loginId))
-      take(() => store.read.logins.findById(data.loginId)).catch(() => undefined); // its first command reads it again
-    if (type !== 'login-ended') return;
-    ended += 1;
-    for (const [secretHash, record] of listed) if (loginIdOf(record) === data.loginId) listed.delete(secretHash);
-  });
-  // Logins may have ended unheard: each is read again with its next command. Only tokens for metrics are not looked up there.
-  store.onEpoch(() => {
-    ended += 1;
-    for (const [secretHash, { kind }] of listed) {
-      if (kind === 'metrics') take(() => store.read.logins.find(secretHash), secretHash).catch(() => undefined);
-      else listed.delete(secretHash);
-    }
-  });
-  return async (secretHash: string): Promise<void> => {
-    if (secretHash === tokenSha256 || listed.has(secretHash)) return;
-    await take(() => store.read.logins.find(secretHash));
-  };
 }
 
 export async function createLogins(parts: LoginsParts): Promise<Logins> {
