@@ -1,5 +1,5 @@
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 import { compression } from 'vite-plugin-compression2';
 
 /** The server sends a compressed copy where the browser takes it. */
@@ -9,8 +9,34 @@ export const compressed = compression({
   threshold: 512,
 });
 
+/** In Vite's helper that loads what a lazy part imports: what is replaced, and by what. */
+const PRELOADS = [
+  [
+    /const link = document\.createElement\("link"\);/,
+    'if (!isCss) return fetch(dep).then((r) => r.ok ? r.blob() : Promise.reject(new Error("not there: " + dep))); $&',
+  ],
+  [/if \(e\.type === "error"\) rej/, 'if (e.type === "error") link.remove(), rej'],
+  [/seen\[href\] = void 0;\s*throw err/, 'delete seen[href]; throw err'],
+] as const;
+
+/**
+ * Fetches every file of a lazy part, into the browser's cache, before it is imported, and again after a failure. Chromium 150
+ * remembers a module that could not be loaded, also one that was only preloaded, and fails each later import of it without
+ * asking: after a restart of the web server, a button would do nothing until the page is loaded anew.
+ */
+const fetchBeforeImport: Plugin = {
+  name: 'fetch-before-import',
+  transform(code, id) {
+    if (id !== '\0vite/preload-helper.js') return null;
+    return PRELOADS.reduce((before, [what, by]) => {
+      if (!what.test(before)) throw new Error(`Vite's preload helper has changed: it lacks ${what}.`);
+      return before.replace(what, by);
+    }, code);
+  },
+};
+
 export default defineConfig({
-  plugins: [react(), compressed],
+  plugins: [react(), compressed, fetchBeforeImport],
   publicDir: 'src/client/public',
   build: {
     outDir: 'dist/client',
