@@ -35,8 +35,10 @@ export interface Membership {
   routeWith(logins: Pick<Logins, 'lookUp'>): CommandRouter;
   lease: Lease;
   claims: Claims;
-  /** Somebody had declared it lost, also if it was removed from the list since. */
+  /** Somebody had declared it lost, and it has not kept the work of its former stages since; also if it was removed from the list. */
   wasLost: boolean;
+  /** The epoch of its lease, with which it may write. */
+  epoch: number;
   /** Live text from and for other machines. */
   peers: GatewayPeers;
   /** Reports the workload with each renewal from now on. */
@@ -96,7 +98,7 @@ export async function joinMachines(
   const relay = createRelay({ store, edges, log, here, lease });
   life.onStop('relay', relay.stop);
   const claims = createClaims(here, lease);
-  const membership = { machines, places, relay, lease, claims, wasLost };
+  const membership = { machines, places, relay, lease, claims, wasLost, epoch };
   return {
     ...{ all, own },
     membership: {

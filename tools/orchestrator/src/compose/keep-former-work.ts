@@ -36,6 +36,9 @@ export async function keepFormerWork(
   if (membership === null || !membership.wasLost) return;
   const parts = { ...others, membership };
   for (const former of await findFormer(context, parts)) await keepOne(context, parts, former);
+  // Not before: whoever is killed in between begins again at the next start.
+  const { claims, epoch } = membership;
+  await others.store.transact((tx) => tx.machines.keptFormerWork(claims.here, epoch));
 }
 
 async function findFormer({ config }: StartContext, { store, membership }: FormerParts): Promise<Former[]> {

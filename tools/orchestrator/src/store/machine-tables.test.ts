@@ -47,7 +47,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a machine on %s', (kind) => {
     expect(await store.transact((tx) => tx.machines.remove(machineId(9)))).toBe(false);
   });
 
-  test('that was removed is known to have been lost until it registers, with the next epoch, and is listed again', async () => {
+  test('that was removed is known to have been lost until it has kept what was its own, and is listed again when it is back', async () => {
     const { store, epoch } = await open();
     expect(await store.read.machines.wasLost(ATTIC)).toBe(false);
     expect(await store.read.machines.wasLost(machineId(9))).toBe(false);
@@ -58,9 +58,16 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a machine on %s', (kind) => {
     const old = { id: ATTIC, epoch: epoch + 1, leaseMs: 60_000 };
     expect(await store.transact((tx) => tx.machines.renew(old, machineReport()))).toBe(false);
     expect(await register(store)).toBe(epoch + 2);
-    expect(await store.read.machines.wasLost(ATTIC)).toBe(false);
     expect(await namesIn(store)).toEqual(['desk', 'attic']);
     expect(await store.read.machines.find(ATTIC)).toMatchObject({ state: 'connected', isConnected: true });
+    // Killed before it had kept everything, it begins again.
+    expect(await store.read.machines.wasLost(ATTIC)).toBe(true);
+    expect(await register(store)).toBe(epoch + 3);
+    await store.transact((tx) => tx.machines.keptFormerWork(ATTIC, epoch + 2));
+    expect(await store.read.machines.wasLost(ATTIC)).toBe(true);
+    await store.transact((tx) => tx.machines.keptFormerWork(ATTIC, epoch + 3));
+    expect(await store.read.machines.wasLost(ATTIC)).toBe(false);
+    expect(await remove(store)).toBe(false);
   });
 
   test('that was removed has no places any more, but a project that is nowhere else is still known by its own', async () => {

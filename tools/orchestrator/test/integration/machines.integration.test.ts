@@ -176,6 +176,12 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
       /attic is back\..*[1-9]\d* of its processes ran there, and were ended/,
     );
     expect(await machinesOf(desk)).toMatchObject([{ name: 'desk' }, { name: 'attic', state: 'connected' }]);
+    await attic.stop();
+    await attic.start(); // which owes nothing any more
+    const told = (await client.transcript(stageId)).filter(
+      (one) => one.kind === 'notice' && one.code === 'machine-back',
+    );
+    expect(told).toHaveLength(1);
   });
 
   it('takes an answer for a machine that is away, and gives it to Claude once, when that machine is back', async () => {

@@ -36,10 +36,15 @@ export interface MachinesTable {
   list(): Promise<MachineRecord[]>;
   /** Null for a machine that was removed, too. */
   find(id: MachineId): Promise<MachineRecord | null>;
-  /** Whether somebody declared the machine lost, and it has not registered since. True of one that was removed after that, too. */
+  /**
+   * Whether somebody declared the machine lost, and it has not kept the work of its former stages since (`keptFormerWork`). True of
+   * one that was removed after that, too.
+   */
   wasLost(id: MachineId): Promise<boolean>;
   /** Inserts the machine, or begins its next epoch, with a lease of this length. Returns the epoch. It is listed again if it was removed. */
   register(id: MachineId, report: MachineReport, leaseMs: number): Promise<number>;
+  /** Notes that the machine, which was lost, has kept the work of its former stages, and ended their processes. */
+  keptFormerWork(id: MachineId, epoch: number): Promise<void>;
   /** Renews the lease. False if the epoch has ended: nothing is changed then. */
   renew(lease: { id: MachineId; epoch: number; leaseMs: number }, report: MachineReport): Promise<boolean>;
   /** Ends the lease of a machine that stops in order, so that others need not wait for its end. */

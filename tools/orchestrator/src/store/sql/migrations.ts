@@ -285,5 +285,13 @@ export const migrations: readonly Migration[] = [
     id: 35,
     statements: [{ postgres: 'alter table writers add column if not exists at timestamptz not null default now()' }],
   },
-  { id: 36, statements: ['alter table machines add column removed_at text'] },
+  // When a machine was taken off the list, and what it owes to the stages that were taken from it.
+  {
+    id: 36,
+    statements: [
+      'alter table machines add column removed_at text',
+      'alter table machines add column lost_at text',
+      "update machines set lost_at = since where state = 'lost'",
+    ],
+  },
 ];

@@ -13,6 +13,8 @@ export interface SharedSchema {
     report: string;
     /** When it was taken off the list; null while it is on it. */
     removed_at: string | null;
+    /** When it was declared lost; null once it has come back, and has kept the work of its former stages. */
+    lost_at: string | null;
   };
   project_places: { project_id: string; machine_id: string; path: string; remote: string | null };
   machine_commands: {

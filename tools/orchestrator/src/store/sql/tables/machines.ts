@@ -54,8 +54,8 @@ export function machinesTable(db: Database): MachinesTable {
       return mapRow(row, toMachine(await storeNowMs(db)));
     },
     async wasLost(id) {
-      const row = await db.selectFrom('machines').select('state').where('id', '=', id).executeTakeFirst();
-      return row?.state === 'lost';
+      const row = await db.selectFrom('machines').select('lost_at').where('id', '=', id).executeTakeFirst();
+      return row !== undefined && row.lost_at !== null;
     },
     async register(id, report, leaseMs) {
       const nowMs = await storeNowMs(db);
@@ -63,7 +63,7 @@ export function machinesTable(db: Database): MachinesTable {
       const since = instantOf(nowMs);
       const { epoch } = await db
         .insertInto('machines')
-        .values({ id, epoch: 1, since, removed_at: null, ...told })
+        .values({ id, epoch: 1, since, removed_at: null, lost_at: null, ...told })
         .onConflict((conflict) =>
           conflict
             .column('id')
@@ -72,6 +72,9 @@ export function machinesTable(db: Database): MachinesTable {
         .returning('epoch')
         .executeTakeFirstOrThrow();
       return epoch;
+    },
+    async keptFormerWork(id, epoch) {
+      await db.updateTable('machines').set({ lost_at: null }).where('id', '=', id).where('epoch', '=', epoch).execute();
     },
     async renew({ id, epoch, leaseMs }, report) {
       const nowMs = await storeNowMs(db);
@@ -116,9 +119,10 @@ function absences(db: Database): Pick<MachinesTable, 'noteUnreachable' | 'declar
     },
     async declareLost(id) {
       const nowMs = await storeNowMs(db);
+      const now = instantOf(nowMs);
       const { numUpdatedRows } = await db
         .updateTable('machines')
-        .set((eb) => ({ state: 'lost', since: instantOf(nowMs), epoch: eb('epoch', '+', 1) }))
+        .set((eb) => ({ state: 'lost', since: now, lost_at: now, epoch: eb('epoch', '+', 1) }))
         .where('id', '=', id)
         .where('state', '!=', 'lost')
         .where('lease_until', '<=', nowMs)
