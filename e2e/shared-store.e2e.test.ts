@@ -88,8 +88,11 @@ describe.skipIf(postgresLack !== '')(`Callboard on PostgreSQL${postgresLack && `
     const { password } = server.address;
     const { stdout } = await promisify(execFile)('ps', ['-eo', 'args']);
     expect(stdout).not.toContain(password);
-    for (const pid of [...(await descendants(supervisor.pid ?? -1)), ...(await claudePids(folder))])
-      expect(await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')).not.toContain(password); // some end meanwhile
+    const environmentOf = (pid: number) => readFile(`/proc/${pid}/environ`, 'utf8');
+    for (const pid of await claudePids(folder)) expect(await environmentOf(pid)).not.toContain(password);
+    expect(await claudePids(folder)).not.toEqual([]);
+    for (const pid of await descendants(supervisor.pid ?? -1))
+      expect(await environmentOf(pid).catch(() => '')).not.toContain(password); // one that runs git ends meanwhile
     for (const path of ['/api/health', '/api/board', '/api/machines'])
       expect(await (await callApi(origin, 'GET', path)).text()).not.toContain(password);
     const doctor = await command('doctor', '--no-handshake');

@@ -5,7 +5,8 @@ import { checkedInput } from './checks.ts';
 import { createCommand } from './http-client.ts';
 import { httpEvents } from './http-events.ts';
 import { serviceRoutes } from './routes.ts';
-import { type ClientCommand, type Transport, TransportError } from './transport.ts';
+import { createStreamMoved, isNoStream } from './stream-moved.ts';
+import type { ClientCommand, Transport } from './transport.ts';
 
 export interface HttpTransportOptions extends CallParts {
   /** A stream without data for this long, not even a heartbeat, is reopened. */
@@ -13,9 +14,6 @@ export interface HttpTransportOptions extends CallParts {
   /** The longest pause between two attempts to open a stream. */
   maxPauseMs?: number;
 }
-
-/** How long a stream is kept that another web server holds: a balancer that takes servers in turn would end each at once. */
-const REOPEN_AFTER_MS = 30_000;
 
 /** Creates a transport over REST and server-sent events, for browsers and Node. */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
@@ -25,7 +23,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   const give = createCommand(calls);
   /** By the id of the stream: how it is opened anew. */
   const openStreams = new Map<string, () => void>();
-  let movedAt = Number.NEGATIVE_INFINITY;
+  const hasMoved = createStreamMoved();
   let watched: readonly StageId[] = [];
 
   /** One after the other, each with the newest stages, so that an older request cannot arrive last. */
@@ -40,17 +38,11 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
     return told;
   }
 
-  /**
-   * An ended stream needs nothing: the next one is told when it begins. One that is still open here is held by another web
-   * server than the one that answers now, so it is opened anew.
-   */
+  /** An ended stream needs nothing: the next one is told when it begins. */
   function gone(streamId: string, error: unknown): void {
-    if (!(error instanceof TransportError) || error.code !== 'not_found') throw error;
-    const now = performance.now();
-    if (now - movedAt < REOPEN_AFTER_MS) return;
+    if (!isNoStream(error)) throw error;
     const reopen = openStreams.get(streamId);
-    if (reopen !== undefined) movedAt = now;
-    reopen?.();
+    if (reopen !== undefined && hasMoved(error)) reopen();
   }
 
   async function command<T extends ClientCommand>(type: T, given: CommandInput<T>, signal?: AbortSignal) {

@@ -11,6 +11,7 @@ export {
   readMessage,
   type StreamMessage,
 } from './sse-reader.ts';
+export { createStreamMoved } from './stream-moved.ts';
 export {
   type ClientCommand,
   type EventOptions,

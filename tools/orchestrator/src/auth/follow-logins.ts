@@ -25,20 +25,18 @@ export interface LoginsKept {
 
 /**
  * Follows logins that other machines make and end. Returns a function that takes a login from the store, unless one was ended
- * while it was read: what was read may be older than that.
+ * while it was read: what was read may be older than that. It resolves with the login, if it is one that people see listed.
  */
 export function followLogins({ store, listed }: LoginsKept, tokenSha256: string | null) {
   let ended = 0;
   const has = (loginId: string) => listed.values().some((record) => loginIdOf(record) === loginId);
 
-  /** @param known the login that is read, if it is listed already */
-  async function take(read: () => Promise<LoginRecord | null>, known?: string): Promise<void> {
+  async function take(read: () => Promise<LoginRecord | null>): Promise<void> {
     for (;;) {
       const before = ended;
       const found = await read();
       if (ended !== before) continue;
       if (isListed(found)) listed.set(found.secretHash, found);
-      else if (known !== undefined) listed.delete(known);
       return;
     }
   }
@@ -50,16 +48,13 @@ export function followLogins({ store, listed }: LoginsKept, tokenSha256: string 
     ended += 1;
     for (const [secretHash, record] of listed) if (loginIdOf(record) === data.loginId) listed.delete(secretHash);
   });
-  // Logins may have ended unheard: each is read again with its next command. Only tokens for metrics are not looked up there.
+  // Logins may have ended unheard: each is read again when it is used next.
   store.onEpoch(() => {
     ended += 1;
-    for (const [secretHash, { kind }] of listed) {
-      if (kind === 'metrics') take(() => store.read.logins.find(secretHash), secretHash).catch(() => undefined);
-      else listed.delete(secretHash);
-    }
+    listed.clear();
   });
-  return async (secretHash: string): Promise<void> => {
-    if (secretHash === tokenSha256 || listed.has(secretHash)) return;
-    await take(() => store.read.logins.find(secretHash));
+  return async (secretHash: string): Promise<ListedRecord | undefined> => {
+    if (secretHash !== tokenSha256 && !listed.has(secretHash)) await take(() => store.read.logins.find(secretHash));
+    return listed.get(secretHash);
   };
 }

@@ -200,13 +200,13 @@ it('makes a token that reads metrics and can do nothing else, until it is revoke
   expect(listed).toMatchObject({ name: 'Ben', browser: 'Metrics' });
   const again = await createLogins(parts);
   for (const one of [logins, again]) {
-    one.requireMetricsToken(token);
+    await one.requireMetricsToken(token);
     for (const kind of ['page', 'token'] as const) expect(() => one.check({ kind, secret: token })).toThrow(refused);
   }
   const terminal = await again.createTerminal('Terminal on desk');
-  expect(() => again.requireMetricsToken(terminal)).toThrow(refused);
+  await expect(again.requireMetricsToken(terminal)).rejects.toThrow(refused);
   await again.end(listed?.loginId ?? '', 'Ben');
-  expect(() => again.requireMetricsToken(token)).toThrow(refused);
+  for (const one of [logins, again]) await expect(one.requireMetricsToken(token)).rejects.toThrow(refused);
 });
 
 it('knows a login of another machine with its first command, and refuses it as soon as it was ended there', async () => {

@@ -49,8 +49,8 @@ export interface Logins {
   createTerminal(name: string): Promise<string>;
   /** Makes a token that reads the metrics and can do nothing else. Returns it; it is not stored. @param by who asked for it */
   createMetricsToken(by: string): Promise<string>;
-  /** Returns if this is a token for metrics. Synchronous, as `check`. @throws Rejection `not_logged_in` */
-  requireMetricsToken(token: string): void;
+  /** Resolves if this is a token for metrics, also one that another machine made. @throws Rejection `not_logged_in` */
+  requireMetricsToken(token: string): Promise<void>;
   /**
    * Exchanges a code for a login of the browser that holds the key.
    * @throws Rejection `bad_login_link` for a used, expired or unknown code; `bad_request` for an invalid key
@@ -220,8 +220,8 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
     createTerminal: (name) => addToken('token', { person: ownerName, name, expiresAt: expiry(SESSION_MS) }, kept),
     createMetricsToken: (by) =>
       addToken('metrics', { person: by, name: 'Metrics', expiresAt: expiry(METRICS_MS) }, kept),
-    requireMetricsToken(token) {
-      const found = listed.get(hash(token));
+    async requireMetricsToken(token) {
+      const found = await lookUp(hash(token));
       if (found?.kind !== 'metrics' || found.expiresAt <= now()) throw new Rejection('not_logged_in', NO_METRICS_TOKEN);
     },
     createCode: async () => (await issueCode(ownerName, CODE_MS)).code,
@@ -242,7 +242,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
       if (!isKnown) throw new Rejection('not_logged_in', NOT_LOGGED_IN);
       return { actor: { name: found.name }, loginId: loginIdOf(found), device: deviceOf(found), kind };
     },
-    lookUp: ({ secret }) => lookUp(hash(secret)),
+    lookUp: async ({ secret }) => void (await lookUp(hash(secret))),
     async prove(loginId, { origin, nonce, signature }) {
       const found = loginId === null ? null : await store.read.logins.findById(loginId);
       const good = isPage(found) && found.page.origin === origin && isProof(found.page.key, origin, nonce, signature);

@@ -99,24 +99,28 @@ describe.skipIf(postgresLack !== '')(
       const { logins, far, proxy, startAgain } = await twoMachines(server);
       const [ended, kept] = [await logins.near.createTerminal('desk'), await logins.near.createTerminal('laptop')];
       const metrics = await logins.near.createMetricsToken('Ada');
+      const revoked = await logins.near.createMetricsToken('Ben');
       const check = async (secret: string) => {
         const credential = { kind: 'token', secret } as const;
         await logins.far.lookUp(credential);
         return logins.far.check(credential).actor.name;
       };
       expect(await check(ended)).toBe('Ada');
-      await expect.poll(() => logins.far.requireMetricsToken(metrics)).toBeUndefined();
+      for (const token of [metrics, revoked]) await logins.far.requireMetricsToken(token);
       let epochs = 0;
       far.all.onEpoch(() => epochs++);
       proxy.cut();
       const desk = (await logins.near.list()).find(({ browser }) => browser === 'desk') ?? expect.fail();
       await logins.near.end(desk.loginId, 'Ada');
+      const ofBen = (await logins.near.list()).find(({ name }) => name === 'Ben') ?? expect.fail();
+      await logins.near.end(ofBen.loginId, 'Ada');
       await startAgain();
       proxy.mend();
       await expect.poll(() => epochs, { timeout: 20_000 }).toBe(1);
       await expect(check(ended)).rejects.toMatchObject({ code: 'not_logged_in' });
       expect(await check(kept)).toBe('Ada');
-      logins.far.requireMetricsToken(metrics);
+      await logins.far.requireMetricsToken(metrics);
+      await expect(logins.far.requireMetricsToken(revoked)).rejects.toMatchObject({ code: 'not_logged_in' });
     });
   },
 );

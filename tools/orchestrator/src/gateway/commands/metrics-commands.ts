@@ -11,7 +11,7 @@ export interface MetricsParts {
 
 export const metricsCommands = ({ logins, metrics, views }: MetricsParts): Pick<CommandHandlers, 'get_metrics'> => ({
   async get_metrics({ token }) {
-    logins.requireMetricsToken(token);
+    await logins.requireMetricsToken(token);
     return { text: await metrics.text(await views.board()) };
   },
 });

@@ -1,21 +1,17 @@
 import { StageId } from '@callboard/contract';
-import { serviceRoutes, TransportError } from '@callboard/contract/client';
+import { createStreamMoved, serviceRoutes } from '@callboard/contract/client';
 import { client } from '../lib/api-client.ts';
 import type { StreamStore } from './stream-store.ts';
 import { addDeltas } from './streaming-text.ts';
 
-/** How long a stream is kept that another web server holds: a balancer that takes servers in turn would end each at once. */
-const REOPEN_AFTER_MS = 30_000;
-
 /**
  * Tells the server which stages' streaming text this browser wants, for as long as a stream is open.
- * @param reopen is called when the web server that answers has no such stream: a balancer gives this page another one now,
- * so a new stream comes from there. At most once in half a minute.
+ * @param reopen opens the stream anew: another web server answers now than the one that holds it
  */
 export function createTextSubscription(reopen: () => void) {
   let streamId: string | undefined;
   let wanted: string[] = [];
-  let reopenedAt = Number.NEGATIVE_INFINITY;
+  const hasMoved = createStreamMoved();
 
   async function send(): Promise<void> {
     const asked = streamId;
@@ -24,15 +20,8 @@ export function createTextSubscription(reopen: () => void) {
       await client.call(serviceRoutes.watch, { streamId: asked, stageIds: wanted });
     } catch (error) {
       // If it fails, text appears once it is complete. That is no reason for an error message.
-      if (asked === streamId && error instanceof TransportError && error.code === 'not_found') moved();
+      if (asked === streamId && hasMoved(error)) reopen();
     }
-  }
-
-  function moved(): void {
-    const now = performance.now();
-    if (now - reopenedAt < REOPEN_AFTER_MS) return;
-    reopenedAt = now;
-    reopen();
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { Machine } from '@callboard/contract';
 import { Button, Group } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useDeclareLost, useRemoveMachine } from '../api/use-machines.ts';
@@ -16,7 +17,7 @@ interface DialogProps {
 export function LostDialog({ machine: { id }, name, close }: DialogProps) {
   const declare = useDeclareLost();
   return (
-    <Dialog opened close={close} title={`Declare ${name} lost`} size={520}>
+    <AskDialog title={`Declare ${name} lost`} verb="Declare lost" command={declare} id={id} close={close}>
       <p className={css.words}>
         Its open requests are closed, and its stages are interrupted. They can be started on another machine, from the
         branch that was pushed last; what was not pushed stays on {name}.
@@ -28,16 +29,7 @@ export function LostDialog({ machine: { id }, name, close }: DialogProps) {
       <p className={css.words}>
         The conversations are in the home folder of {name}. Elsewhere, Claude begins new ones.
       </p>
-      {declare.error !== null && <ErrorNote error={declare.error} />}
-      <Group justify="flex-end" gap="sm" mt="lg">
-        <Button variant="default" onClick={close} data-autofocus>
-          Cancel
-        </Button>
-        <Button color="red" loading={declare.isPending} onClick={() => declare.mutate(id, { onSuccess: close })}>
-          Declare lost
-        </Button>
-      </Group>
-    </Dialog>
+    </AskDialog>
   );
 }
 
@@ -50,7 +42,7 @@ interface RemoveProps extends DialogProps {
 export function RemoveDialog({ machine: { id }, name, onlyHere, close }: RemoveProps) {
   const remove = useRemoveMachine();
   return (
-    <Dialog opened close={close} title={`Remove ${name}`} size={520}>
+    <AskDialog title={`Remove ${name}`} verb="Remove" command={remove} id={id} close={close}>
       <p className={css.words}>
         {name} leaves this list, and Callboard forgets where it has repositories. Stages and transcripts stay. What is
         pinned to {name} waits until you choose another machine.
@@ -65,13 +57,32 @@ export function RemoveDialog({ machine: { id }, name, onlyHere, close }: RemoveP
         If {name} comes back with its data, it is listed again. It first keeps the uncommitted work of the stages that
         were taken from it in git, and ends their processes.
       </p>
-      {remove.error !== null && <ErrorNote error={remove.error} />}
+    </AskDialog>
+  );
+}
+
+interface AskProps {
+  title: string;
+  /** The verb on the button. */
+  verb: string;
+  command: ReturnType<typeof useDeclareLost> | ReturnType<typeof useRemoveMachine>;
+  id: Machine['id'];
+  close: () => void;
+  children: ReactNode;
+}
+
+/** Asks before something is done to a machine, and shows why it was refused. */
+function AskDialog({ title, verb, command, id, close, children }: AskProps) {
+  return (
+    <Dialog opened close={close} title={title} size={520}>
+      {children}
+      {command.error !== null && <ErrorNote error={command.error} />}
       <Group justify="flex-end" gap="sm" mt="lg">
         <Button variant="default" onClick={close} data-autofocus>
           Cancel
         </Button>
-        <Button color="red" loading={remove.isPending} onClick={() => remove.mutate(id, { onSuccess: close })}>
-          Remove
+        <Button color="red" loading={command.isPending} onClick={() => command.mutate(id, { onSuccess: close })}>
+          {verb}
         </Button>
       </Group>
     </Dialog>
