@@ -11,7 +11,7 @@ it('tells what Claude does at each moment: a running command, the end of its tex
   const { client, startStage } = await createKit();
   const run = { name: 'Bash', input: { command: WAITS, description: 'Wait' } };
   const write = { name: 'Write', input: { file_path: 'index.md', content: 'x'.repeat(400) } };
-  const slow = { text: WORDS.repeat(4), tools: [write], chunkChars: 8, chunkDelayMs: 30 };
+  const slow = { text: WORDS.repeat(4), tools: [write], chunkChars: 16, chunkDelayMs: 150 };
   const stageId = await startStage(prompt({ steps: [{ tools: [run] }, slow, { text: 'Done.' }] }));
   const now = async () => (await client.command('get_session', { stageId })).session.now;
 
