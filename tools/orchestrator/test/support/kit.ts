@@ -13,16 +13,18 @@ import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/processes/m
 import type { TimeLimits } from '../../src/compose/start-context.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
 import type { Edges } from '../../src/lib/edges.ts';
+import { useSpawner } from '../../src/lib/processes/processes.ts';
 import { watchAlarms } from './alarms.ts';
 import { connect, type Limit, type TestClient } from './client.ts';
 import { type RunningOrchestrator, startApart, startHere } from './run-orchestrator.ts';
-import './start-small.ts';
 import { isTestedOnPostgres } from './test-postgres.ts';
 
 /** Whether the store is a PostgreSQL database without the test's asking. Tests with a disk of their own are about a store on it. */
 const isInDatabase = ({ isInFile = false, dataDir }: KitOptions) =>
   isTestedOnPostgres && !isInFile && dataDir === undefined;
 const SECRET = 'a secret of the tests only';
+// The process that starts all others serves all kits of a worker and ends with it: each start of it costs 0.1 s of CPU.
+useSpawner();
 /**
  * Time limits that a busy machine would exceed, although the test is not about them. An orchestrator in its own process keeps
  * the usual limits.

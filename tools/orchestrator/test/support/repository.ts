@@ -2,7 +2,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runAndRead } from '../../../../test-support/run-and-read.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import './start-small.ts';
 
 /** Folders and an environment in which git reads no configuration of the machine. */
 export interface GitLab {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { identify, isAlive } from '@callboard/runtime/process-identity';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { runHere } from './run-here.ts';
 import { createSpawner } from './spawner.ts';
 
@@ -44,14 +44,6 @@ describe.each(['in this process', 'by a spawner'])('a job that runs %s', (where)
       isMissing: false,
     });
     expect(await runner()(shell('echo "ü\n"'))).toMatchObject({ failed: false, stdout: 'ü\n', complaint: null });
-  });
-
-  it('has the environment of this process as it is now, if it is given none', async () => {
-    const run = runner();
-    expect(await run(shell('echo "$SINCE"'))).toMatchObject({ stdout: '' });
-    vi.stubEnv('SINCE', 'now');
-    onTestFinished(() => void vi.unstubAllEnvs());
-    expect(await run(shell('echo "$SINCE"'))).toMatchObject({ stdout: 'now' });
   });
 
   it('differs from one that cannot be started', async () => {

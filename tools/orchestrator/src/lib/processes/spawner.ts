@@ -85,12 +85,6 @@ export function createSpawner({ idleMs = IDLE_MS } = {}): Spawner {
   };
 }
 
-/** The spawner's own is the one that this process had when it began. */
-const ownEnvironment = (): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
-
 interface Connection {
   run(job: Job, signal?: AbortSignal): Promise<Ran>;
   detach(job: DetachedJob): Promise<Detached>;
@@ -156,7 +150,7 @@ function connect(onEnded: () => void): Connection {
       const onAbort = () => send({ type: 'abort', id });
       runs.set(id, resolve);
       signal?.addEventListener('abort', onAbort);
-      send({ type: 'run', id, job: { ...job, env: job.env ?? ownEnvironment() } });
+      send({ type: 'run', id, job });
       return whileAwaited(promise).finally(() => {
         signal?.removeEventListener('abort', onAbort);
         runs.delete(id);
