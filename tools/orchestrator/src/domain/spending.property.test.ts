@@ -139,9 +139,9 @@ async function goBack(cli: Cli, kind: 'rewind' | 'undo'): Promise<void> {
   );
 }
 
-/** A person goes on in a terminal, which counts for the conversation and not for the stage. */
+/** A person goes on in a terminal, which counts for the conversation and not for the stage. Until it has begun, no terminal may. */
 async function goOnInTerminal(cli: Cli, { spent }: Step): Promise<void> {
-  if (cli.total !== null) return;
+  if (cli.total !== null || (await cli.session.record()).sessionId === null) return;
   const since = new Date(0).toISOString();
   const { store, stageId } = cli.session;
   await store.transact((tx) => changeSession(tx, stageId, (change) => leaveToTerminal(change, { since, by: 'Ada' })));
