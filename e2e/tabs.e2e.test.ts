@@ -14,6 +14,7 @@ async function openTabs() {
   const { loginLink, origin, stop } = await start();
   onTestFinished(stop);
   const { page, context, errors } = await openBrowser();
+  context.setDefaultTimeout(60_000); // they all work at once, on a machine that may be busy already
   const streams = openStreams(context);
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor();
