@@ -2,9 +2,8 @@ import { isDatabaseUrl } from '@callboard/runtime/database-url';
 import manifest from '../package.json' with { type: 'json' };
 import { readFlags } from './command-line/flags.ts';
 import { commands, defaultCommand } from './commands/all.ts';
-import type { Command } from './commands/command.ts';
 import { deskCommands } from './commands/desk-commands.ts';
-import { renderHelp } from './commands/help.ts';
+import { renderCommandHelp, renderHelp, requireCommand } from './commands/help.ts';
 import type { Edges } from './edges.ts';
 import { CliError, UsageError } from './errors.ts';
 
@@ -30,14 +29,14 @@ async function dispatch(args: readonly string[], edges: Edges): Promise<number> 
     edges.out(manifest.version);
     return 0;
   }
+  const [first, ...rest] = args;
+  const isNamed = first !== undefined && !first.startsWith('-');
   if (args.includes('--help') || args.includes('-h')) {
-    edges.out(renderHelp(commands));
+    edges.out(isNamed ? renderCommandHelp(requireCommand(commands, first)) : renderHelp(commands));
     return 0;
   }
-  const [first, ...rest] = args;
   if (args.some(holdsDatabaseUrl) && !takesText(first)) throw urlInArguments();
-  const isNamed = first !== undefined && !first.startsWith('-');
-  const command = isNamed ? requireCommand(first) : defaultCommand;
+  const command = isNamed ? requireCommand(commands, first) : defaultCommand;
   const given = readFlags(command.name, isNamed ? rest : args, command.flags, edges.env);
   return command.run({ given, edges });
 }
@@ -55,10 +54,3 @@ const urlInArguments = () =>
       'Put the URL into CALLBOARD_DATABASE_URL, into the file database-url of the data directory (chmod 600), or pipe it in ' +
       '(--database-url-stdin). If it has a password, change that: it may be in the history of your shell.',
   );
-
-function requireCommand(name: string): Command {
-  const command = commands.find((candidate) => candidate.name === name);
-  if (command !== undefined) return command;
-  const names = commands.map((candidate) => candidate.name).join(', ');
-  throw new UsageError(`there is no command ${JSON.stringify(name)}. The commands are: ${names}.`);
-}

@@ -1,19 +1,46 @@
-import type { Flag } from '../command-line/flags.ts';
+import { z } from 'zod';
+import { type Flag, parseGiven } from '../command-line/flags.ts';
+import { UsageError } from '../errors.ts';
+import { argument } from '../terminal/flags.ts';
 import type { Command } from './command.ts';
+
+const schema = z.object({ command: z.string().optional() });
 
 /** `callboard help`. */
 export function createHelp(others: readonly Command[]): Command {
   const help: Command = {
     name: 'help',
-    summary: 'Shows this text.',
-    flags: [],
-    run: async ({ edges }) => {
-      edges.out(renderHelp([...others, help]));
+    summary: 'Shows this text, or what one command does.',
+    flags: [argument('command', 'COMMAND', 'The command; without it, all of them.')],
+    run: async ({ given, edges }) => {
+      const { command } = parseGiven(schema, given);
+      const all = [...others, help];
+      edges.out(command === undefined ? renderHelp(all) : renderCommandHelp(requireCommand(all, command)));
       return 0;
     },
   };
   return help;
 }
+
+/** @throws UsageError that lists the commands */
+export function requireCommand(commands: readonly Command[], name: string): Command {
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command !== undefined) return command;
+  const names = commands.map((candidate) => candidate.name).join(', ');
+  throw new UsageError(`there is no command ${JSON.stringify(name)}. The commands are: ${names}.`);
+}
+
+/** Returns the help text of one command. */
+export function renderCommandHelp({ name, summary, flags }: Command): string {
+  const words = flags.flatMap((flag) => (flag.kind === 'argument' ? [` [${placeholderOf(flag)}]`] : []));
+  const hasOptions = flags.some(({ kind }) => kind === 'switch' || kind === 'value');
+  const lines = [`Usage: callboard ${name}${words.join('')}${hasOptions ? ' [options]' : ''}`, '', summary];
+  if (flags.length > 0) lines.push('', ...columns(flags.map(describe)));
+  return lines.join('\n');
+}
+
+const placeholderOf = ({ placeholder, repeatable }: Extract<Flag, { kind: 'argument' }>): string =>
+  repeatable === true ? `${placeholder}...` : placeholder;
 
 /** Returns the help text: every command with its options. */
 export function renderHelp(commands: readonly Command[]): string {
@@ -27,7 +54,7 @@ export function renderHelp(commands: readonly Command[]): string {
 }
 
 const anywhere: readonly [string, string][] = [
-  ['--help, -h', 'Shows this text.'],
+  ['--help, -h', 'Shows this text; after a command, what that does.'],
   ['--version', 'Shows the version.'],
 ];
 

@@ -301,9 +301,3 @@ it('says on stderr what is wrong, and exits with that code', async () => {
   expect(program.stdout()).toBe('');
   expect(program.stderr()).toMatch(/^callboard: --port: "x" is not a port .*\n$/);
 });
-
-it.each([['help'], ['--help'], ['start', '--port', 'x', '-h']])('shows help for %j', async (...args) => {
-  const { exitCode, out, err } = await endsHere(args);
-  expect([exitCode, err]).toEqual([0, '']);
-  expect(out).toMatch(/^Usage: callboard .*--orchestrator-port PORT .*CALLBOARD_TOKEN_SHA256/s);
-});

@@ -95,6 +95,29 @@ describe('declaring a machine lost', () => {
   });
 });
 
+it('does what one of those that have a project does in the place of the first one, while that is lost', async () => {
+  const { store, here, away, cutOff } = await lostScene();
+  const { id } = sampleProject();
+  const last = await joinTestStore(store, 3);
+  await store.transact(async (tx) => {
+    await away.places.add(tx, { id, path: '/srv/shop' }, null);
+    await last.places.add(tx, { id, path: '/home/shop' }, null);
+    await tx.emit({ type: 'project-updated', data: { projectId: id, project: sampleProject() } });
+  });
+  const first = () => [away, last].filter(({ places }) => places.isFirst(id));
+  await until('both know both', () => first().length === 1);
+  expect(first()).toEqual([away]);
+  await cutOff();
+  expect(first()).toEqual([away]); // it may be back at any time
+  await here.machines.declareLost(away.here, 'Ada');
+  expect(first()).toEqual([last]);
+  const later = await joinTestStore(store, 3);
+  expect(later.places.isFirst(id)).toBe(true); // so it finds it when it starts
+  await joinTestStore(store, 2);
+  await store.transact((tx) => here.machines.tell(tx, away.here));
+  expect(first()).toEqual([away]);
+});
+
 describe('a start after the loss', () => {
   const begin = async (scene: Awaited<ReturnType<typeof lostScene>>, on: 'here' | 'away') => {
     const { store, edges, stageId } = scene;

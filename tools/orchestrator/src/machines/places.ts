@@ -1,4 +1,4 @@
-import type { MachineId, Project, ProjectId } from '@callboard/contract';
+import type { Machine, MachineId, Project, ProjectId } from '@callboard/contract';
 import type { ProjectPlace } from '../store/ports/machine-tables.ts';
 import type { ProjectsTable } from '../store/ports/project-tables.ts';
 import { retryWhileStoreFails } from '../store/retry-until-stored.ts';
@@ -24,7 +24,7 @@ export interface Places {
   remoteHere(id: ProjectId): string | null;
   /** As `remoteName`. */
   nameOf(address: string): string | null;
-  /** Whether this machine is the first of those that have the project: it does what one of them does. */
+  /** Whether this machine is the first of those that have the project and are not lost: it does what one of them does. */
   isFirst(id: ProjectId): boolean;
   /** Finds the project that another machine has of this repository, and gives it a place on this one; null if there is none. */
   join(tx: Tx, repository: JoinedRepository): Promise<Project | null>;
@@ -39,7 +39,10 @@ export interface Places {
 
 /** Follows the places of all machines. A new one is told with `project-updated`. */
 export async function followPlaces({ store, log, here: machineId }: FollowParts): Promise<Places> {
+  const readLost = async () =>
+    new Set((await store.read.machines.list()).filter(({ state }) => state === 'lost').map(({ id }) => id));
   let all: readonly ProjectPlace[] = await store.read.projectPlaces.list();
+  let lost = await readLost();
   /** The last read that was begun; it never rejects. */
   let loading = Promise.resolve();
   const stopped = new AbortController();
@@ -52,6 +55,7 @@ export async function followPlaces({ store, log, here: machineId }: FollowParts)
     const read = loading.then(() =>
       retryWhileStoreFails({ log, signal: stopped.signal }, async () => {
         all = await store.read.projectPlaces.list();
+        lost = await readLost();
       }),
     );
     loading = read.catch(() => undefined);
@@ -60,6 +64,7 @@ export async function followPlaces({ store, log, here: machineId }: FollowParts)
 
   const unlisten = store.onEvent(({ type, data }) => {
     if (type === 'machine-removed') all = without(all, data.machineId);
+    if (type === 'machine-updated') lost = noted(lost, data.machine);
     if (type === 'project-updated' || type === 'project-removed') reload().catch(() => undefined); // the store is closed
   });
 
@@ -69,7 +74,7 @@ export async function followPlaces({ store, log, here: machineId }: FollowParts)
     here: pathHere,
     remoteHere: (id) => placeHere(id)?.remote ?? null,
     nameOf: remoteName,
-    isFirst: (id) => all.find(({ projectId }) => projectId === id)?.machineId === machineId,
+    isFirst: (id) => all.find((place) => place.projectId === id && !lost.has(place.machineId))?.machineId === machineId,
     async join(tx, { root, remote, name }) {
       const others = (await tx.projectPlaces.list()).filter(({ projectId }) => pathHere(projectId) === null);
       for (const place of others) {
@@ -111,6 +116,9 @@ export async function followPlaces({ store, log, here: machineId }: FollowParts)
   };
   return self;
 }
+
+const noted = (lost: ReadonlySet<MachineId>, { id, state }: Pick<Machine, 'id' | 'state'>): Set<MachineId> =>
+  state === 'lost' ? new Set([...lost, id]) : new Set([...lost].filter((one) => one !== id));
 
 /** Two machines may have different repositories at one path; the store keeps each path once. */
 const unused = async (table: ProjectsTable, path: string, machineId: MachineId): Promise<string> =>

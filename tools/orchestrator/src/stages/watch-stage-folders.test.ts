@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ProjectId, type Stage, type StageFolder, StageId } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { joinTestStore } from '../../test/support/test-machines.ts';
 import { openTestStore, sampleProject, silent } from '../../test/support/test-store.ts';
 import { newSession } from '../domain/new-session.ts';
 import { requireProject } from '../store/require.ts';
@@ -32,8 +33,8 @@ async function scene() {
   const counted = {
     follow: (...args: Parameters<typeof imports.follow>) => imports.follow(...args).finally(() => (passes += 1)),
   };
-  const begin = () => {
-    const stop = startStageFolders({ store, log: silent, imports: counted, home: repo, quietMs: 20 });
+  const begin = (mayWatch = () => true) => {
+    const stop = startStageFolders({ store, log: silent, imports: counted, home: repo, quietMs: 20, mayWatch });
     onTestFinished(stop);
     return stop;
   };
@@ -133,4 +134,16 @@ it('goes on after a restart with what changed meanwhile, and waits for a folder 
   await expect.poll(news).toBeUndefined();
   await write('a.md', text('A', 'Nobody looks'));
   expect(await stage('A')).toMatchObject({ title: 'Back again' });
+});
+
+it('begins when there is news of a machine, and this one is to watch from now on', async () => {
+  const { begin, store, write, stage, passes } = await scene();
+  const { here, machines } = await joinTestStore(store, 2);
+  let isFirst = false;
+  begin(() => isFirst);
+  await write('b.md', text('B', 'Second'));
+  expect([await stage('B'), passes()]).toEqual([null, 0]);
+  isFirst = true;
+  await store.transact((tx) => machines.tell(tx, here));
+  await expect.poll(() => stage('B')).toMatchObject({ title: 'Second' });
 });

@@ -57,8 +57,7 @@ export function startStageFolders(parts: StageFoldersParts): () => Promise<void>
     log.error({ err: error }, 'watching folders of stages failed'),
   );
   const unlisten = store.onEvent(({ type }) => {
-    // Another machine watches once the one that did is gone for good.
-    if (type === 'project-updated' || type === 'project-removed' || type === 'machine-removed') changes.nudge();
+    if (CAUSES.has(type)) changes.nudge();
   });
   changes.nudge();
   return async () => {
@@ -67,6 +66,12 @@ export function startStageFolders(parts: StageFoldersParts): () => Promise<void>
     await Promise.all([...watched.values()].map((folder) => folder.stop()));
   };
 }
+
+/** Another machine watches once the one that did is lost, and that one again when it is back. */
+const CAUSES: ReadonlySet<string> = new Set([
+  ...['project-updated', 'project-removed'],
+  ...['machine-updated', 'machine-removed'],
+]);
 
 const keyOf = (projectId: ProjectId, path: string): string => `${projectId} ${path}`;
 

@@ -130,6 +130,33 @@ it('says in the form of a stage why it would not start where it is pinned to', a
   expect(dialog.queryByText(/does not have this repository/)).toBeNull();
 });
 
+it.each([
+  ['one machine is left, and it', [workshop], 'old', /No machine is called old, so nothing starts\./],
+  [
+    'the machine of the project',
+    [workshop, attic],
+    'attic',
+    /attic does not have this repository, so nothing starts\./,
+  ],
+])(
+  'says in the form of a new stage that it would not start where %s is not right',
+  async (_, machines, machine, why) => {
+    const project = sampleProject({ id: 'web', name: 'Web', settings: { machine } });
+    const { user, server } = openPage('/', { ...view(machines), projects: [project] });
+    await screen.findByRole('region', { name: 'Ready' });
+    await user.keyboard('n');
+    const dialog = within(await screen.findByRole('dialog'));
+    await dialog.findByText(why);
+    await user.selectOptions(dialog.getByRole('combobox', { name: 'Machine' }), 'workshop');
+    expect(dialog.queryByText(why)).toBeNull();
+    await user.type(dialog.getByRole('textbox', { name: 'Prompt' }), 'Do it');
+    await user.click(dialog.getByRole('button', { name: 'Add to board' }));
+    await expect
+      .poll(() => server.received.find(({ command }) => command === 'create_stage')?.input)
+      .toMatchObject({ machine: 'workshop' });
+  },
+);
+
 describe('the form of a project', () => {
   async function open(machines: Machine[], machine: string | null = null) {
     const project = sampleProject({ id: 'web', name: 'Web', settings: { machine } });

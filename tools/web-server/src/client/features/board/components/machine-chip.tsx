@@ -6,14 +6,21 @@ import type { StageFormControl } from '../model/stage-form.ts';
 import { SelectChip } from './chip.tsx';
 import css from './forms.module.css';
 
-/** Where it runs, if there is a choice. */
-export function MachineChip({ form, set }: StageFormControl) {
+/** Where a stage would run by its own choice, or else by that of its project. */
+function useMachineOfForm({ projectId, machine }: StageFormControl['form']) {
   const { data: ofProject = null } = useQuery({
     ...boardQuery,
-    select: (view) => view.projects.find(({ id }) => id === form.projectId)?.settings.machine,
+    select: (view) => view.projects.find(({ id }) => id === projectId)?.settings.machine,
   });
-  const inherited = useMachineChoice(form.projectId, ofProject ?? '');
-  const choice = useMachineChoice(form.projectId, form.machine);
+  const inherited = useMachineChoice(projectId, ofProject ?? '');
+  const own = useMachineChoice(projectId, machine);
+  return { ofProject, inherited, own, problem: (machine === '' ? inherited : own)?.problem ?? null };
+}
+
+/** Where it runs, if there is a choice. */
+export function MachineChip({ form, set }: StageFormControl) {
+  const { ofProject, inherited, own, problem } = useMachineOfForm(form);
+  const choice = own ?? inherited;
   if (choice === null) return null;
   const nameOfProject = inherited?.options.find(({ value }) => value === inherited.value)?.label ?? ofProject;
   return (
@@ -24,17 +31,17 @@ export function MachineChip({ form, set }: StageFormControl) {
         { value: '', label: ofProject === null ? 'Any machine' : `${nameOfProject}, as the project` },
         ...choice.options,
       ]}
-      value={choice.value}
+      value={own?.value ?? ''}
       isSet={form.machine !== ''}
-      isWrong={choice.problem !== null}
+      isWrong={problem !== null}
       choose={(machine) => set({ machine })}
     />
   );
 }
 
-/** Says why the stage would not start on the chosen machine. */
+/** Says why the stage would not start on the machine of its choice or its project's. */
 export function MachineProblem({ form }: Pick<StageFormControl, 'form'>) {
-  const problem = useMachineChoice(form.projectId, form.machine)?.problem ?? null;
+  const { problem } = useMachineOfForm(form);
   return problem === null ? null : (
     <p className={css.error} role="status">
       {problem}
