@@ -13,17 +13,11 @@ import { migrateStore } from './migrate-store.ts';
 import { restore } from './restore.ts';
 import { start } from './start.ts';
 
-const commandsWithOptions: readonly Command[] = [
-  ...[start, link, down, doctor, backup, restore, migrateStore, demo],
-  ...[login, ...deskCommands, logout],
-];
-const completion = createCompletion(commandsWithOptions);
-
 /** Every command, in the order of the help text. */
 export const commands: readonly Command[] = [
-  ...commandsWithOptions,
-  completion,
-  createHelp([...commandsWithOptions, completion]),
+  ...[start, link, down, doctor, backup, restore, migrateStore, demo],
+  ...[login, ...deskCommands, logout],
+  ...[createCompletion(() => commands), createHelp(() => commands)],
 ];
 
 /** Runs if the command line names no command. */

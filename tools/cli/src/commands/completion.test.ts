@@ -37,6 +37,7 @@ it('completes commands, options, stages and requests in bash', async () => {
   expect(await complete('allow', '')).toEqual(['req-1']);
   expect(await complete('pending', '--stage', '')).toEqual(['STAGE-1', 'STAGE-2']);
   expect(await complete('completion', 'z')).toEqual(['zsh']);
+  expect(await complete('help', 'rest')).toEqual(['restore']);
   expect(await complete('ls', '')).toEqual([]);
 });
 

@@ -9,18 +9,20 @@ const schema = z.object({
   shell: z.enum(SHELLS, { error: `must be one of ${SHELLS.join(', ')}` }).optional(),
 });
 
-/** `callboard completion`: prints the script that completes command lines in a shell. */
-export function createCompletion(others: readonly Command[]): Command {
-  const completion: Command = {
+/**
+ * `callboard completion`: prints the script that completes command lines in a shell.
+ * @param all every command, asked for when it runs
+ */
+export function createCompletion(all: () => readonly Command[]): Command {
+  return {
     name: 'completion',
     summary: 'Prints a completion script for bash, zsh or fish.',
     flags: [argument('shell', 'SHELL', 'bash, zsh or fish.')],
     run: async ({ given, edges }) => {
       const { shell } = parseGiven(schema, given);
       if (shell === undefined) throw new UsageError('name the shell: npx callboard completion bash, zsh or fish');
-      edges.out(completionScript(shell, [...others, completion]));
+      edges.out(completionScript(shell, all()));
       return 0;
     },
   };
-  return completion;
 }

@@ -6,20 +6,18 @@ import type { Command } from './command.ts';
 
 const schema = z.object({ command: z.string().optional() });
 
-/** `callboard help`. */
-export function createHelp(others: readonly Command[]): Command {
-  const help: Command = {
+/** `callboard help`. @param all every command, asked for when it runs */
+export function createHelp(all: () => readonly Command[]): Command {
+  return {
     name: 'help',
     summary: 'Shows this text, or what one command does.',
     flags: [argument('command', 'COMMAND', 'The command; without it, all of them.')],
     run: async ({ given, edges }) => {
       const { command } = parseGiven(schema, given);
-      const all = [...others, help];
-      edges.out(command === undefined ? renderHelp(all) : renderCommandHelp(requireCommand(all, command)));
+      edges.out(command === undefined ? renderHelp(all()) : renderCommandHelp(requireCommand(all(), command)));
       return 0;
     },
   };
-  return help;
 }
 
 /** @throws UsageError that lists the commands */

@@ -32,6 +32,12 @@ const placeholderOf = (flag: Flag | undefined): string =>
   flag !== undefined && 'placeholder' in flag ? flag.placeholder : '';
 const takesFile = (placeholder: string) => ['PATH', 'FILE'].includes(placeholder);
 
+/** The words that a placeholder stands for, if they are always the same. */
+function wordsOf(placeholder: string, commands: readonly Command[]): string | null {
+  if (placeholder === 'SHELL') return SHELLS.join(' ');
+  return placeholder === 'COMMAND' ? commands.map(({ name }) => name).join(' ') : null;
+}
+
 /** Options of any command whose value is of this kind. */
 const optionsWith = (commands: readonly Command[], fits: (placeholder: string) => boolean): string[] => [
   ...new Set(
@@ -47,8 +53,9 @@ function wordCases(commands: readonly Command[], asking: (words: string) => stri
   return commands.flatMap((command) => {
     const placeholder = placeholderOf(argumentOf(command));
     const asked = ASKED[placeholder];
-    const shells = placeholder === 'SHELL' ? `reply_words ${SHELLS.join(' ')}` : null;
-    const what = asked !== undefined ? asking(asked) : takesFile(placeholder) ? files : shells;
+    const words = wordsOf(placeholder, commands);
+    const known = words === null ? null : `reply_words ${words}`;
+    const what = asked !== undefined ? asking(asked) : takesFile(placeholder) ? files : known;
     return what === null ? [] : [`    ${command.name}) ${what} ;;`];
   });
 }
@@ -130,13 +137,14 @@ function fish(commands: readonly Command[]): string {
     const when = `-n '__fish_seen_subcommand_from ${name}'`;
     const placeholder = placeholderOf(argumentOf(command));
     const asked = ASKED[placeholder];
+    const words = wordsOf(placeholder, commands);
     return [
       `complete -c callboard -n __fish_use_subcommand -a ${name} -d ${fishQuoted(summary)}`,
       ...optionsOf(command).map(
         (flag) => `complete -c callboard ${when} -l ${flag.name}${valuesOf(flag)} -d ${fishQuoted(flag.help)}`,
       ),
       ...(asked === undefined ? [] : [`complete -c callboard ${when} -a '(callboard ${asked} 2>/dev/null)'`]),
-      ...(placeholder === 'SHELL' ? [`complete -c callboard ${when} -a '${SHELLS.join(' ')}'`] : []),
+      ...(words === null ? [] : [`complete -c callboard ${when} -a '${words}'`]),
       ...(takesFile(placeholder) ? [`complete -c callboard ${when} -F`] : []),
     ];
   });
