@@ -26,7 +26,14 @@ it('has a default for everything', () => {
     agentUser: null,
     tokenSha256: null,
     isTokenExposed: false,
-    sharedStore: { url: null, isPiped: false, isTrusted: false, machineName: null, machineUrl: null },
+    sharedStore: {
+      url: null,
+      isPiped: false,
+      isTrusted: false,
+      machineName: null,
+      machineUrl: null,
+      endSessionsAfterMinutes: null,
+    },
   });
 });
 
@@ -80,7 +87,14 @@ it('reads variables', () => {
     agentUser: 'bot',
     tokenSha256: 'ab'.repeat(32),
     isTokenExposed: false,
-    sharedStore: { url: null, isPiped: false, isTrusted: false, machineName: null, machineUrl: null },
+    sharedStore: {
+      url: null,
+      isPiped: false,
+      isTrusted: false,
+      machineName: null,
+      machineUrl: null,
+      endSessionsAfterMinutes: null,
+    },
   });
 });
 
@@ -171,10 +185,11 @@ it('reads the URL of a shared store and what this machine is called, from variab
     CALLBOARD_DATABASE_URL: 'postgres://ann:hush@db.example/board',
     CALLBOARD_MACHINE_NAME: 'Büro 2',
     CALLBOARD_MACHINE_URL: 'wss://m.example:3101',
+    CALLBOARD_END_SESSIONS_AFTER_MINUTES: '5',
   };
   expect(parse(['--database-url-stdin', '--trust-shared-store'], env).sharedStore).toEqual({
     ...{ url: env.CALLBOARD_DATABASE_URL, isPiped: true, isTrusted: true },
-    ...{ machineName: 'Büro 2', machineUrl: 'wss://m.example:3101' },
+    ...{ machineName: 'Büro 2', machineUrl: 'wss://m.example:3101', endSessionsAfterMinutes: 5 },
   });
   expect(() => parse(['--database-url', 'x'])).toThrow('has no option --database-url.');
 });

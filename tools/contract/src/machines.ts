@@ -7,7 +7,7 @@ export type MachineId = z.infer<typeof MachineId>;
 
 /**
  * `connected`: it renews its lease. `unreachable`: its lease has run out; its sessions may go on, and nobody else starts its stages.
- * `lost`: a person declared it lost; its stages can be started on other machines.
+ * `lost`: a person or the rule of a project declared it lost; its stages can be started on other machines.
  */
 export const MachineState = z.enum(['connected', 'unreachable', 'lost']);
 export type MachineState = z.infer<typeof MachineState>;
@@ -35,6 +35,8 @@ export const Machine = z.object({
   /** How many sessions may work there at once, and how many more may start now. */
   slots: z.int().nonnegative(),
   freeSlots: z.int().nonnegative(),
+  /** It ends its sessions when it has not reached the store for this long, as long as Callboard runs there; null: never. */
+  endsSessionsAfterMs: z.int().positive().nullable().default(null),
   /** The projects whose repository it has. */
   projects: z.array(ProjectId),
 });

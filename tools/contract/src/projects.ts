@@ -30,6 +30,11 @@ export const ProjectSettings = z.object({
   editor: z.string().nullable().default(null),
   /** The machine that its stages must run on, by name or id; null: any that has the repository. Only people set it. */
   machine: z.string().nullable().default(null),
+  /**
+   * Declares a machine with unfinished stages of this project lost when it has not answered for this long; null: only people do.
+   * It takes a machine that ends its own sessions in half that time, and every other project with unfinished stages there.
+   */
+  declareLostAfterMs: z.int().positive().nullable().default(null),
   ...workspaceSettings,
 });
 export type ProjectSettings = z.infer<typeof ProjectSettings>;
@@ -95,6 +100,7 @@ const SettingsPatch = z.strictObject({
   sandboxSockets: z.array(SandboxSocket).max(50).optional(),
   editor: z.string().trim().min(1).max(500).nullable().optional(),
   machine: MachinePin.nullable().optional(),
+  declareLostAfterMs: z.int().min(120_000, 'is less than two minutes').nullable().optional(),
   ...WorkspacePatch.shape,
   passRepositoryRules: replacedByTrust,
   runRepositoryHooks: replacedByTrust,

@@ -12,6 +12,8 @@ export const dataDirLayout = (dataDir: string) => ({
   worktrees: join(dataDir, 'worktrees'),
   programs: join(dataDir, 'bin'),
   orchestratorLock: join(dataDir, 'run', 'orchestrator.json'),
+  /** When this machine last renewed its lease in a shared store. */
+  renewal: join(dataDir, 'run', 'renewal.json'),
 });
 
 /** Creates the data directory. Only its owner can enter it. */

@@ -42,6 +42,7 @@ export function embedOrchestrator(options: EmbedOptions): Promise<Orchestrator> 
     databaseUrl: null,
     machineName: null,
     machineUrl: null,
+    endSessionsAfterMinutes: null,
   });
   return startOrchestrator(config, { log, env });
 }

@@ -1,5 +1,6 @@
-import { readdir, readlink } from 'node:fs/promises';
+import { readdir, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { launchFiles } from './claude/launch/launch-folder.ts';
 import { endMarked } from './claude/processes/end-processes.ts';
 import { findCommandProcesses, findMarkedProcesses } from './claude/processes/marked-processes.ts';
 import { dataDirLayout } from './data-dir.ts';
@@ -8,11 +9,12 @@ import { endCommand } from './worktree-commands/end-command.ts';
 /**
  * Ends the sessions of a data directory whose store is a shared one, which may be out of reach: finds their processes by the
  * folders of launches, and by the marker of what runs in a worktree. Needs `/proc`.
+ * @param reason why, in words: kept beside the output of each session for whoever settles its end
  * @returns as `endAllSessions`
  */
 export async function endWithoutStore(
   dataDir: string,
-  { log, graceMs }: { log: (line: string) => void; graceMs: number },
+  { log, graceMs, reason }: { log: (line: string) => void; graceMs: number; reason?: string },
 ): Promise<{ ended: number; failed: string[] }> {
   const { sessions, worktrees } = dataDirLayout(dataDir);
   const launches = await launchesIn(sessions);
@@ -21,6 +23,9 @@ export async function endWithoutStore(
   let ended = 0;
   for (const { stageId, launchId } of launches) {
     if (!marked.has(launchId)) continue;
+    // Best effort: the end does not wait for a full disk.
+    if (reason !== undefined)
+      await writeFile(launchFiles(join(sessions, stageId, launchId)).endReason, reason).catch(() => undefined);
     if (await endMarked([launchId], graceMs)) {
       ended += 1;
       log(`ended the session of ${stageId}`);

@@ -49,6 +49,8 @@ export const OrchestratorConfig = z.object({
   machineName: z.string().nullable(),
   /** Where the orchestrators of other machines reach this one (`wss:`); null if they do not. */
   machineUrl: z.url().nullable(),
+  /** It ends its sessions when it has not reached the shared store for this long; null: never. */
+  endSessionsAfterMinutes: z.number().positive().nullable(),
 });
 export type OrchestratorConfig = z.infer<typeof OrchestratorConfig>;
 

@@ -2,7 +2,7 @@ import { DatabaseUrlError, parseDatabaseUrl } from '@callboard/runtime/database-
 import { z } from 'zod';
 import type { Flag } from './flags.ts';
 import { isLoopback } from './reach.ts';
-import { complain } from './values.ts';
+import { complain, count } from './values.ts';
 
 /** The options that say where the URL of the database is. Everybody can read a command line, so none of them holds it. */
 export const databaseUrlFlags: readonly Flag[] = [
@@ -39,6 +39,12 @@ export const sharedStoreFlags: readonly Flag[] = [
     variable: 'CALLBOARD_MACHINE_URL',
     help: 'With a shared store: wss:// address at which the other machines reach this one, for live text.',
   },
+  {
+    kind: 'variable',
+    name: 'end-sessions-after-minutes',
+    variable: 'CALLBOARD_END_SESSIONS_AFTER_MINUTES',
+    help: 'With a shared store: this machine ends its sessions when it has not reached that for so long (never).',
+  },
 ];
 
 /** What the command line and the variables say about a shared store. */
@@ -51,6 +57,7 @@ export interface SharedStoreOptions {
   readonly isTrusted: boolean;
   readonly machineName: string | null;
   readonly machineUrl: string | null;
+  readonly endSessionsAfterMinutes: number | null;
 }
 
 /** A URL of a database. Complaints repeat no part of it. */
@@ -87,6 +94,7 @@ export const sharedStoreSchemas = {
   'trust-shared-store': z.boolean().default(false),
   'machine-name': machineName.nullable().default(null),
   'machine-url': machineUrl.nullable().default(null),
+  'end-sessions-after-minutes': count.nullable().default(null),
 };
 
 /** Returns what was given, by its meaning. */
@@ -96,6 +104,7 @@ export const sharedStoreOf = (given: z.infer<z.ZodObject<typeof sharedStoreSchem
   isTrusted: given['trust-shared-store'],
   machineName: given['machine-name'],
   machineUrl: given['machine-url'],
+  endSessionsAfterMinutes: given['end-sessions-after-minutes'],
 });
 
 /** Unencrypted only within this machine: the secret of the machines goes over it. */

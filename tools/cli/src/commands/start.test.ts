@@ -208,11 +208,12 @@ const stop = async (program: ReturnType<typeof callboard>) => {
 
 it('passes the URL of a shared store to the orchestrator alone, by its pipe', async () => {
   const names = { CALLBOARD_MACHINE_NAME: 'desk', CALLBOARD_MACHINE_URL: 'wss://desk.example' };
-  const env = { CALLBOARD_DATABASE_URL: DATABASE, ...names };
+  const ends = { CALLBOARD_END_SESSIONS_AFTER_MINUTES: '5' };
+  const env = { CALLBOARD_DATABASE_URL: DATABASE, ...names, ...ends };
   const program = startOn(await temporaryFolder(), env, ['--trust-shared-store']);
   const { web, orchestrator } = await reportsOf(await boardPort(program));
   expect(orchestrator.config).toMatchObject({
-    ...{ databaseUrl: DATABASE, machineName: 'desk', machineUrl: 'wss://desk.example' },
+    ...{ databaseUrl: DATABASE, machineName: 'desk', machineUrl: 'wss://desk.example', endSessionsAfterMinutes: 5 },
   });
   expect(JSON.stringify(web)).not.toContain('hush');
   expect(program.stderr()).toContain('crosses the network to db.example:5432/board unencrypted');

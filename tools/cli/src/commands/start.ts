@@ -109,9 +109,14 @@ async function supervise(
 /** What belongs to a shared store would else be without effect, on another store than the person meant. @throws UsageError */
 function requireSharedStore({ sharedStore }: StartOptions, shared: SharedStore | null): void {
   if (shared !== null) return;
-  const { machineName, machineUrl } = sharedStore;
-  const variable = machineName === null ? 'CALLBOARD_MACHINE_URL' : 'CALLBOARD_MACHINE_NAME';
-  if (machineName !== null || machineUrl !== null)
+  const { machineName, machineUrl, endSessionsAfterMinutes } = sharedStore;
+  const given = [
+    machineName !== null && 'CALLBOARD_MACHINE_NAME',
+    machineUrl !== null && 'CALLBOARD_MACHINE_URL',
+    endSessionsAfterMinutes !== null && 'CALLBOARD_END_SESSIONS_AFTER_MINUTES',
+  ];
+  const variable = given.find((name) => name !== false);
+  if (variable !== undefined)
     throw new UsageError(
       `${variable}: is for a shared store, and no URL of one was given. Set CALLBOARD_DATABASE_URL as well, or unset it.`,
     );

@@ -212,4 +212,5 @@ const orchestratorConfig = (
   databaseUrl,
   machineName: options.sharedStore.machineName,
   machineUrl: options.sharedStore.machineUrl,
+  endSessionsAfterMinutes: options.sharedStore.endSessionsAfterMinutes,
 });

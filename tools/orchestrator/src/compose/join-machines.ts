@@ -7,6 +7,7 @@ import { createPeerDoor } from '../gateway/peer-door.ts';
 import { createPeerLinks, type PeerLinksParts } from '../gateway/peer-links.ts';
 import { type CommandRouter, createCommandRouter } from '../gateway/route-commands.ts';
 import { Rejection } from '../lib/errors.ts';
+import { cutOffMs, startCutOff } from '../machines/cut-off.ts';
 import { followEpochs } from '../machines/follow-epochs.ts';
 import { identityOf } from '../machines/identity.ts';
 import { createLease, type Lease } from '../machines/lease.ts';
@@ -68,12 +69,13 @@ export async function joinMachines(
   if (shared === null) return { all: store, own: store, membership: null };
   const { config, log, edges, limits, life } = context;
   const { id: here, secret } = await identityOf(config.dataDir, edges);
+  const endsSessionsAfterMs = cutOffMs(config);
   let readWorkload = async () => NOTHING_YET;
   const report = async (): Promise<MachineReport> => ({
     ...{ name: config.machineName ?? hostname(), version: VERSION },
     ...{ load: loadavg()[0] ?? 0, freeMemoryBytes: edges.availableMemory(), memoryBytes: totalmem() },
     ...{ slots: config.maxParallel, ...(await readWorkload()) },
-    ...{ url: config.machineUrl, secretSha256: sha256(secret) },
+    ...{ url: config.machineUrl, secretSha256: sha256(secret), endsSessionsAfterMs },
   });
   const { lease: times } = limits;
   const told = await report();
@@ -82,7 +84,14 @@ export async function joinMachines(
     epoch: await tx.machines.register(here, told, times.leaseMs),
   }));
   shared.fenceWith({ machineId: here, epoch });
-  const lease = createLease({ store, edges, log, id: here, epoch, report, times, onEnded: onLost });
+  const { dataDir } = config;
+  const cutOff =
+    endsSessionsAfterMs === null
+      ? null
+      : startCutOff({ dataDir, log, afterMs: endsSessionsAfterMs, lookMs: times.renewMs });
+  if (cutOff !== null) life.onStop('count of the time without the store', cutOff.stop);
+  const onRenewed = cutOff?.renewed;
+  const lease = createLease({ store, edges, log, id: here, epoch, report, times, onEnded: onLost, onRenewed });
   life.onStop('lease', lease.stop);
   const ownership = await followOwnership({ store, log, here });
   life.onStop('ownership', ownership.stop);

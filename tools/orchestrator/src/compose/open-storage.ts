@@ -6,6 +6,7 @@ import { createDataDir, dataDirLayout } from '../data-dir.ts';
 import { type DiskWatch, startDiskWatch } from '../disk/disk-watch.ts';
 import type { Edges } from '../lib/edges.ts';
 import { OperationalError } from '../lib/errors.ts';
+import { cutOffMs, endIfCutOff } from '../machines/cut-off.ts';
 import type { SearchIndex } from '../store/ports/search-index.ts';
 import { openSqliteSearchIndex } from '../store/sqlite/search/sqlite-search-index.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
@@ -81,7 +82,14 @@ async function openShared(
 ): Promise<Opened> {
   const { openPostgresStore } = await import('../store/postgres/postgres-store.ts');
   const { diskPauseReason } = disk;
-  const store = await openPostgresStore({ address, edges, log, diskPauseReason, onCommitsLost });
+  const store = await openPostgresStore({ address, edges, log, diskPauseReason, onCommitsLost }).catch(
+    async (error: unknown) => {
+      const afterMs = cutOffMs(config);
+      // The supervisor tries again, and sessions of an earlier process may still run.
+      if (afterMs !== null) await endIfCutOff({ dataDir: config.dataDir, log, afterMs });
+      throw error;
+    },
+  );
   life.onStop('store', store.close);
   await noteSharedStore(dataDirLayout(config.dataDir).storeLocation, nameOfDatabase(address), edges.now());
   const { openPostgresSearchIndex } = await import('../store/postgres/search/postgres-search-index.ts');

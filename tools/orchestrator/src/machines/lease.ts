@@ -33,6 +33,8 @@ export interface LeaseParts {
   times: LeaseTimes;
   /** The epoch has ended: somebody declared this machine lost, or another process took its place. Called once. */
   onEnded: () => void;
+  /** It was renewed. */
+  onRenewed?: (() => void) | undefined;
 }
 
 /** A lease lasts several renewals; it counts as over `marginMs` early, since the two clocks need not run at one pace. */
@@ -47,7 +49,7 @@ export interface LeaseTimes {
  * passed: the first stands still while a machine sleeps, and somebody may set the second.
  */
 export function createLease(parts: LeaseParts): Lease {
-  const { store, edges, log, id, epoch, report, times, onEnded } = parts;
+  const { store, edges, log, id, epoch, report, times, onEnded, onRenewed } = parts;
   const listeners = new Set<() => void>();
   const marks = () => ({ uptimeMs: edges.uptimeMs(), timeMs: edges.now().getTime() });
   let renewed = marks();
@@ -71,6 +73,7 @@ export function createLease(parts: LeaseParts): Lease {
     if (!isRenewed) return end();
     const wasHeld = isHeld();
     renewed = sent;
+    onRenewed?.();
     if (!wasHeld && isHeld()) for (const listener of listeners) listener();
   }
 

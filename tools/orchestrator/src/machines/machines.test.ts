@@ -5,6 +5,7 @@ import { joinTestStore, machineId } from '../../test/support/test-machines.ts';
 import { asked, busyTestSession } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
 import { beginLaunch } from '../sessions/launch/begin-launch.ts';
+import { requireProject } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 
 const worktree = { path: '/w/S1', branch: 'callboard/S1', base: 'c0ffee' };
@@ -116,6 +117,51 @@ it('does what one of those that have a project does in the place of the first on
   await joinTestStore(store, 2);
   await store.transact((tx) => here.machines.tell(tx, away.here));
   expect(first()).toEqual([away]);
+});
+
+describe('the rule of a project', () => {
+  /** A machine that ends its sessions after 20 ms and is silent, and a project that waits 40 ms. */
+  async function silentScene(endsSessionsAfterMs: number | null = 20, leaseMs = 1) {
+    const scene = await lostScene();
+    const { store, away } = scene;
+    const project = await requireProject(store.read, sampleProject().id);
+    const settings = { ...project.settings, declareLostAfterMs: 40 };
+    await store.transact((tx) => tx.projects.save({ ...project, settings }));
+    const lease = { id: away.here, epoch: away.epoch, leaseMs };
+    const report = { ...away.report, endsSessionsAfterMs };
+    return { ...scene, fallSilent: () => store.transact((tx) => tx.machines.renew(lease, report)) };
+  }
+  const lossesIn = (events: readonly { type: string; data: object }[]) =>
+    events.filter(({ type, data }) => type === 'machine-updated' && JSON.stringify(data).includes('"lost"'));
+
+  it('declares a machine lost once, whoever looks, when its time is over', async () => {
+    const { store, events, session, stageId, fallSilent } = await silentScene();
+    await joinTestStore(store, 3);
+    await fallSilent();
+    await until('it is lost', async () => (await stateOf(store, 2)) === 'lost');
+    expect((await store.read.requests.find(stageId, RequestId.parse('r1')))?.decision).toMatchObject({
+      ...{ outcome: 'closed', reason: 'Interrupted on attic, which the rule of Shop declared lost.' },
+    });
+    expect(await store.read.stages.find(stageId)).toMatchObject({ lost: { machine: 'attic', by: 'the rule of Shop' } });
+    expect(await session.pending()).toEqual([]);
+    expect(lossesIn(events)).toHaveLength(1);
+  });
+
+  it('waits for a person where the machine does not end its sessions, and where it was stopped in order', async () => {
+    const other = await silentScene(null);
+    await other.fallSilent();
+    const { store, away, fallSilent } = await silentScene(20, 60_000);
+    await fallSilent();
+    await store.transact((tx) => tx.machines.release(away.here, away.epoch));
+    for (const one of [other.store, store]) {
+      await until('it is unreachable', async () => (await stateOf(one, 2)) === 'unreachable');
+      await until(
+        'its time is long over',
+        async () => ((await one.read.machines.find(machineId(2)))?.silentMs ?? 0) > 300,
+      );
+      expect(await stateOf(one, 2)).toBe('unreachable');
+    }
+  });
 });
 
 describe('a start after the loss', () => {

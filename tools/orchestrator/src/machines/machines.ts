@@ -13,6 +13,7 @@ import { createNudgedWorker } from '../lib/nudged-worker.ts';
 import type { MachineRecord } from '../store/ports/machine-tables.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
+import { type LossRule, lossRule } from './loss-rule.ts';
 import { machineView } from './machine-view.ts';
 import type { Ownership } from './ownership.ts';
 import { type Candidate, type Placement, placeStage, whyNowhere } from './placement.ts';
@@ -73,8 +74,9 @@ export function startMachines(parts: MachinesParts): Machines {
   };
 
   async function look(): Promise<void> {
-    const overdue = (await store.read.machines.list()).filter((one) => one.state === 'connected' && !one.isConnected);
-    if (overdue.length === 0) return;
+    const silent = (await store.read.machines.list()).filter((one) => one.state !== 'lost' && !one.isConnected);
+    for (const machine of silent) await applyRule(parts, tell, machine);
+    if (!silent.some(({ state }) => state === 'connected')) return;
     await store.transact(
       async (tx) => {
         for (const id of await tx.machines.noteUnreachable()) await tell(tx, id);
@@ -102,7 +104,7 @@ export function startMachines(parts: MachinesParts): Machines {
     here,
     list: async () => (await store.read.machines.list()).map((record) => machineView(record, places)),
     nameOf: async (id) => (await requireMachine(id)).name,
-    declareLost: async (id, actor) => declareLost(parts, tell, await requireMachine(id), actor),
+    declareLost: async (id, actor) => declareLost(parts, tell, await requireMachine(id), { by: actor, silentMs: 0 }),
     remove: (id) => removeLost(parts, id),
     placing,
     async ofStage(stageId, isStart) {
@@ -158,17 +160,34 @@ async function requirePin(store: Store, pin: string): Promise<void> {
   throw new Rejection('ambiguous_machine', `${named.length} machines are called ${pin}. Use the id of one: ${ids}.`);
 }
 
+/** Declares a machine lost if the projects with stages there say so. One of the others does it. */
+async function applyRule(parts: MachinesParts, tell: Machines['tell'], machine: MachineRecord): Promise<void> {
+  const { endsSessionsAfterMs, silentMs, id } = machine;
+  if (endsSessionsAfterMs === null || silentMs < endsSessionsAfterMs) return;
+  const { read } = parts.store;
+  const stages = (await read.stages.list()).filter((stage) => stage.machineId === id && stage.completedAt === null);
+  const having = new Set(stages.map(({ projectId }) => projectId));
+  const rule = lossRule(
+    machine,
+    (await read.projects.list()).filter((project) => having.has(project.id)),
+  );
+  if (rule === null || silentMs < rule.silentMs) return;
+  await declareLost(parts, tell, machine, rule).catch((error: unknown) => {
+    if (!(error instanceof Rejection)) throw error; // another machine was first, or it is back
+  });
+}
+
 async function declareLost(
   { store, places }: MachinesParts,
   tell: Machines['tell'],
   { id, name }: MachineRecord,
-  actor: string,
+  { by, silentMs }: LossRule,
 ): Promise<Machine> {
   return store.transact(async (tx) => {
-    if (!(await tx.machines.declareLost(id))) throw await notLost(tx, id);
+    if (!(await tx.machines.declareLost(id, silentMs))) throw await notLost(tx, id);
     const stages = (await tx.stages.list()).filter(({ machineId }) => machineId === id);
     await tx.stages.releaseOf(id);
-    for (const stage of stages) await loseStage(tx, stage, { machineId: id, machine: name, at: tx.now, by: actor });
+    for (const stage of stages) await loseStage(tx, stage, { machineId: id, machine: name, at: tx.now, by });
     await tell(tx, id);
     const record = await tx.machines.find(id);
     if (record === null) throw new Error(`the machine ${id} is gone`);

@@ -47,6 +47,18 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a machine on %s', (kind) => {
     expect(await store.transact((tx) => tx.machines.remove(machineId(9)))).toBe(false);
   });
 
+  test('is declared lost only if it was not seen for as long as is asked, and says how long it was not', async () => {
+    const { store, epoch } = await open();
+    const report = machineReport({ name: 'attic', endsSessionsAfterMs: 1_000 });
+    await store.transact((tx) => tx.machines.renew({ id: ATTIC, epoch, leaseMs: 60_000 }, report));
+    expect(await store.read.machines.find(ATTIC)).toMatchObject({ endsSessionsAfterMs: 1_000 });
+    await store.transact((tx) => tx.machines.release(ATTIC, epoch));
+    expect(await store.read.machines.find(ATTIC)).toMatchObject({ endsSessionsAfterMs: null, isConnected: false });
+    expect(await store.transact((tx) => tx.machines.declareLost(ATTIC, 60_000))).toBe(false);
+    await expect.poll(async () => (await store.read.machines.find(ATTIC))?.silentMs).toBeGreaterThan(20);
+    expect(await store.transact((tx) => tx.machines.declareLost(ATTIC, 20))).toBe(true);
+  });
+
   test('that was removed is known to have been lost until it has kept what was its own, and is listed again when it is back', async () => {
     const { store, epoch } = await open();
     expect(await store.read.machines.wasLost(ATTIC)).toBe(false);

@@ -24,7 +24,7 @@ export async function createCluster(databaseUrl: string): Promise<Cluster> {
     join: (name, options = {}) =>
       createKit({
         ...options,
-        machine: { databaseUrl, name },
+        machine: { databaseUrl: options.machine?.databaseUrl ?? databaseUrl, name },
         limits: { lease: LEASE, ...options.limits },
         async before(repo) {
           await git(repo, 'remote', 'add', 'origin', address);

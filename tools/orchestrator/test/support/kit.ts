@@ -89,6 +89,7 @@ export interface KitOptions {
   machine?: { databaseUrl: string; name: string };
   /** Where other machines reach it; with a port of its own. */
   machineUrl?: string;
+  endSessionsAfterMinutes?: number;
   port?: number;
   /** Starts with a made-up login of claude.ai in place of the API key: such an account has usage limits. */
   hasAccount?: boolean;
@@ -125,6 +126,7 @@ async function prepare(given: KitOptions) {
     databaseUrl: given.machine?.databaseUrl ?? (isInDatabase(given) ? await createDatabase() : null),
     machineName: given.machine?.name ?? null,
     machineUrl: given.machineUrl ?? null,
+    endSessionsAfterMinutes: given.endSessionsAfterMinutes ?? null,
   };
   if (config.claudePath === REAL_CLAUDE) await knowClaude(config.dataDir);
   return { folder, repo, model, env, config, dataDir: config.dataDir };

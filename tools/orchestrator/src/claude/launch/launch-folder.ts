@@ -12,6 +12,8 @@ export const launchFiles = (folder: string) => ({
   /** `claude`'s stdout: the spool. */
   spool: join(folder, 'out.jsonl'),
   errors: join(folder, 'err.log'),
+  /** Why Callboard ended the process while the store was out of reach, in words. */
+  endReason: join(folder, 'end-reason.txt'),
 });
 
 /** The same files while a living process has them open, even after the folder was deleted (Linux; seen). */

@@ -102,7 +102,7 @@ async function launchEnd(
   { launch }: SessionExecutor,
   { parts, stopper }: { parts: RunningParts; stopper: LaunchStopper },
 ): Promise<LaunchEnd> {
-  const reason = await exitReason(exit, launchFiles(launch.folder).errors, parts.isOfEarlierBoot);
+  const reason = await exitReason(exit, launch.folder, parts.isOfEarlierBoot);
   const stopReason = stopper.reasonIfStopped(exit);
   if (stopReason !== null) {
     const isKilled = !exit.known || exit.signal === 'SIGKILL';
@@ -132,9 +132,12 @@ async function findInConversation(
 const LONGEST_ERROR = 2_000;
 
 /** Returns how a process ended, in words for a person, with the end of its stderr: start-up refusals appear only there. */
-async function exitReason(exit: ProcessExit, errorFile: string, isOfEarlierBoot: boolean): Promise<string> {
+async function exitReason(exit: ProcessExit, folder: string, isOfEarlierBoot: boolean): Promise<string> {
+  const files = launchFiles(folder);
+  const told = await readFile(files.endReason, 'utf8').catch(() => '');
+  if (told !== '') return told;
   if (isOfEarlierBoot) return 'The machine was restarted while Claude Code was running.';
-  const errors = (await readFile(errorFile, 'utf8').catch(() => '')).trim().slice(-LONGEST_ERROR);
+  const errors = (await readFile(files.errors, 'utf8').catch(() => '')).trim().slice(-LONGEST_ERROR);
   const what = describeExit(exit);
   return errors === '' ? `${what}.` : `${what}: ${errors}`;
 }

@@ -16,6 +16,8 @@ export interface MachineReport {
   url: string | null;
   /** SHA-256, in hex, of the secret that it shows to others. */
   secretSha256: string;
+  /** It ends its sessions when it has not reached the store for this long; null: it does not, or has stopped. */
+  endsSessionsAfterMs: number | null;
 }
 
 /** A machine as the store knows it. Whether its lease runs is decided by the store's clock, whatever the clocks of machines say. */
@@ -28,6 +30,8 @@ export interface MachineRecord extends MachineReport {
   isConnected: boolean;
   since: string;
   seenAt: string;
+  /** How long ago it was seen. */
+  silentMs: number;
 }
 
 /** The machines that share the store. All instants come from the store's clock. */
@@ -47,12 +51,15 @@ export interface MachinesTable {
   keptFormerWork(id: MachineId, epoch: number): Promise<void>;
   /** Renews the lease. False if the epoch has ended: nothing is changed then. */
   renew(lease: { id: MachineId; epoch: number; leaseMs: number }, report: MachineReport): Promise<boolean>;
-  /** Ends the lease of a machine that stops in order, so that others need not wait for its end. */
+  /** Ends the lease of a machine that stops in order, so that others need not wait for its end. From now on nothing there ends its sessions. */
   release(id: MachineId, epoch: number): Promise<void>;
   /** Marks every machine whose lease has run out as unreachable. Returns those that were not marked yet. */
   noteUnreachable(): Promise<MachineId[]>;
-  /** Declares the machine lost, which ends its epoch. False, and nothing is changed, while its lease runs, and if it is lost already. */
-  declareLost(id: MachineId): Promise<boolean>;
+  /**
+   * Declares the machine lost, which ends its epoch. False, and nothing is changed, while its lease runs, and if it is lost already.
+   * @param silentMs how long it must not have been seen
+   */
+  declareLost(id: MachineId, silentMs?: number): Promise<boolean>;
   /** Takes a lost machine off the list, and keeps what `wasLost` and its next epoch need. False, and nothing is changed, unless it is lost. */
   remove(id: MachineId): Promise<boolean>;
 }

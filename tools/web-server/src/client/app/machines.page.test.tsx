@@ -158,8 +158,8 @@ it.each([
 );
 
 describe('the form of a project', () => {
-  async function open(machines: Machine[], machine: string | null = null) {
-    const project = sampleProject({ id: 'web', name: 'Web', settings: { machine } });
+  async function open(machines: Machine[], machine: string | null = null, settings: Record<string, unknown> = {}) {
+    const project = sampleProject({ id: 'web', name: 'Web', settings: { machine, ...settings } });
     const page = openPage('/', { ...view(machines), projects: [project] });
     page.server.answer({ update_project: () => ({ project }), get_editors: () => ({ editors: [] }) });
     await page.user.click(await screen.findByRole('button', { name: 'Projects' }));
@@ -189,9 +189,36 @@ describe('the form of a project', () => {
     await expect.poll(saved).toMatchObject({ settings: { machine: null } });
   });
 
+  const LOST_AFTER = { name: 'Declare a machine lost after, in minutes' };
+
+  it('has a time after which a machine is declared lost, and says where that has no effect', async () => {
+    const ready = { ...workshop, endsSessionsAfterMs: 300_000 };
+    const twin = sampleMachine({ id: '0194269f-8c00-7000-8000-000000000003', name: 'shed', projects: ['web'] });
+    const { user, saved } = await open([ready, attic, twin]);
+    const field = screen.getByRole('textbox', LOST_AFTER);
+    await user.type(field, '1');
+    await screen.findByText('Enter at least two minutes, or nothing.');
+    await user.type(field, '0');
+    await screen.findByText(
+      /^No effect on shed yet: start Callboard there with CALLBOARD_END_SESSIONS_AFTER_MINUTES=5 or less/,
+    );
+    await user.click(screen.getByRole('button', { name: 'Save' }));
+    await expect.poll(saved).toMatchObject({ settings: { declareLostAfterMs: 600_000 } });
+  });
+
+  it('takes the time away again, also where only one machine is left', async () => {
+    const { user, saved } = await open([workshop], null, { declareLostAfterMs: 600_000 });
+    const field = screen.getByRole('textbox', LOST_AFTER);
+    expect(field).toHaveProperty('value', '10');
+    await user.clear(field);
+    await user.click(screen.getByRole('button', { name: 'Save' }));
+    await expect.poll(saved).toMatchObject({ settings: { declareLostAfterMs: null } });
+  });
+
   it('asks for no machine while there is only one', async () => {
     await open([workshop]);
     expect(screen.queryByRole('combobox', { name: 'Machine' })).toBeNull();
+    expect(screen.queryByRole('textbox', LOST_AFTER)).toBeNull();
   });
 
   it('offers a way out where only one is left, and the project is pinned to one that was removed', async () => {

@@ -1,6 +1,6 @@
 import type { Machine, StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { type MachineChoice, machineChoice, machineLabel } from '../lib/machine-choice.ts';
+import { lostAfterProblem, type MachineChoice, machineChoice, machineLabel } from '../lib/machine-choice.ts';
 import { boardQuery } from './queries.ts';
 
 /** The machines of the board; none while there is only one. */
@@ -18,6 +18,15 @@ const NONE: readonly Machine[] = [];
 export function useMachineChoice(projectId: string, pin: string): MachineChoice | null {
   const { data: machines = NONE } = useQuery({ ...boardQuery, select: (view) => view.machines });
   return machines.length > 1 || pin !== '' ? machineChoice(machines, projectId, pin) : null;
+}
+
+/**
+ * Why a project's time for declaring machines lost would have no effect; empty if it has.
+ * @returns null while there is only one machine and no time is set, so that there is nothing to ask
+ */
+export function useLostAfterProblem(projectId: string, minutes: string): string | null {
+  const { data: machines = NONE } = useQuery({ ...boardQuery, select: (view) => view.machines });
+  return machines.length > 1 || minutes !== '' ? lostAfterProblem(machines, projectId, minutes) : null;
 }
 
 /** Where a stage is, in words; null while there is only one machine, and for a stage that nobody has started. */

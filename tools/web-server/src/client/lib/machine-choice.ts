@@ -51,3 +51,21 @@ export function machineChoice(machines: readonly Machine[], projectId: string, p
 }
 
 const CHOOSE = 'Choose another machine.';
+
+const MINUTE = 60_000;
+
+/**
+ * Why a project's time for declaring machines lost would have no effect on some of its machines, and what to do; empty if it has.
+ * @param minutes as typed; empty: only people declare machines lost
+ */
+export function lostAfterProblem(machines: readonly Machine[], projectId: string, minutes: string): string {
+  const afterMs = Number(minutes) * MINUTE;
+  if (minutes.trim() === '') return '';
+  if (!(afterMs >= 2 * MINUTE)) return 'Enter at least two minutes, or nothing.';
+  const having = machines.filter(({ state, projects }) => state !== 'lost' && projects.some((id) => id === projectId));
+  const unfit = having.filter((one) => (one.endsSessionsAfterMs ?? Number.POSITIVE_INFINITY) > afterMs / 2);
+  if (unfit.length === 0) return '';
+  const names = unfit.map((one) => machineLabel(one, machines)).join(', ');
+  const most = Math.floor(afterMs / 2 / MINUTE);
+  return `No effect on ${names} yet: start Callboard there with CALLBOARD_END_SESSIONS_AFTER_MINUTES=${most} or less, so that Claude does not go on there.`;
+}

@@ -19,6 +19,7 @@ const Report = z.object({
   freeSlots: z.number(),
   url: z.string().nullable(),
   secretSha256: z.string(),
+  endsSessionsAfterMs: z.number().nullable().default(null),
 });
 
 const instantOf = (ms: number): string => new Date(ms).toISOString();
@@ -33,6 +34,7 @@ const toMachine =
     isConnected: row.state !== 'lost' && row.lease_until > nowMs,
     since: row.since,
     seenAt: row.seen_at,
+    silentMs: Math.max(0, nowMs - Date.parse(row.seen_at)),
   });
 
 /** What a row says while its machine answers. */
@@ -92,11 +94,19 @@ export function machinesTable(db: Database): MachinesTable {
       return numUpdatedRows > 0n;
     },
     async release(id, epoch) {
+      const of = { id, epoch };
+      const row = await db
+        .selectFrom('machines')
+        .select('report')
+        .where((eb) => eb.and(of))
+        .executeTakeFirst();
+      if (row === undefined) return;
+      const report = JSON.stringify({ ...Report.parse(JSON.parse(row.report)), endsSessionsAfterMs: null });
+      const lease_until = await storeNowMs(db);
       await db
         .updateTable('machines')
-        .set({ lease_until: await storeNowMs(db) })
-        .where('id', '=', id)
-        .where('epoch', '=', epoch)
+        .set({ lease_until, report })
+        .where((eb) => eb.and(of))
         .execute();
     },
     ...absences(db),
@@ -117,7 +127,7 @@ function absences(db: Database): Pick<MachinesTable, 'noteUnreachable' | 'declar
         .execute();
       return rows.map(({ id }) => MachineId.parse(id));
     },
-    async declareLost(id) {
+    async declareLost(id, silentMs = 0) {
       const nowMs = await storeNowMs(db);
       const now = instantOf(nowMs);
       const { numUpdatedRows } = await db
@@ -126,6 +136,7 @@ function absences(db: Database): Pick<MachinesTable, 'noteUnreachable' | 'declar
         .where('id', '=', id)
         .where('state', '!=', 'lost')
         .where('lease_until', '<=', nowMs)
+        .where('seen_at', '<=', instantOf(nowMs - silentMs))
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },

@@ -1,10 +1,9 @@
 import type { Project, ProjectId } from '@callboard/contract';
-import { Autocomplete, Button, Checkbox, NativeSelect, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
+import { Autocomplete, Button, Checkbox, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, type FormEvent, useState } from 'react';
 import { useBudget } from '../../../data/budgets.ts';
 import { openBudgets } from '../../../data/budgets-dialog.ts';
-import { useMachineChoice } from '../../../data/machines.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { BudgetRow } from '../../../ui/budget-meter.tsx';
@@ -18,6 +17,7 @@ import { ExportForm } from './export-form.tsx';
 import css from './forms.module.css';
 import { GitSettingsReview } from './git-settings-review.tsx';
 import { ImportForm } from './import-form.tsx';
+import { LostAfterField, MachineField } from './machine-fields.tsx';
 import { PipelinesForm } from './pipelines-form.tsx';
 import { ProjectWorktrees } from './project-worktrees.tsx';
 import { SandboxFields } from './sandbox-fields.tsx';
@@ -161,6 +161,7 @@ function SettingsForm({ project }: { project: Project }) {
         onChange={(event) => set({ submodules: event.currentTarget.checked })}
       />
       <MachineField projectId={project.id} value={form.machine} set={(machine) => set({ machine })} />
+      <LostAfterField projectId={project.id} value={form.lostAfter} set={(lostAfter) => set({ lostAfter })} />
       <EditorField value={form.editor} set={(editor) => set({ editor })} />
       <Checkbox
         label="Accept messages from other Claude Code sessions"
@@ -184,28 +185,6 @@ function SettingsForm({ project }: { project: Project }) {
       </div>
     </form>
   );
-}
-
-/** Where the stages of the project run, if there is a choice. */
-function MachineField({ projectId, value, set }: MachineFieldProps) {
-  const choice = useMachineChoice(projectId, value);
-  if (choice === null) return null;
-  return (
-    <NativeSelect
-      label="Machine"
-      description="Stages of this project start only there, unless a stage says otherwise. Stages that have started stay where they are."
-      data={[{ value: '', label: 'Any machine' }, ...choice.options]}
-      value={choice.value}
-      error={choice.problem}
-      onChange={(event) => set(event.currentTarget.value)}
-    />
-  );
-}
-
-interface MachineFieldProps {
-  projectId: ProjectId;
-  value: string;
-  set: (machine: string) => void;
 }
 
 /** Offers the editors that the machine of the orchestrator has. */

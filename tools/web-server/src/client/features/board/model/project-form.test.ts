@@ -12,6 +12,7 @@ it('converts settings to a form and back', () => {
     editor: 'cursor',
     sessionMessages: true,
     machine: 'attic',
+    declareLostAfterMs: 1_200_000,
     ...sandbox,
   };
   const project = Project.parse({
@@ -31,6 +32,7 @@ it('converts settings to a form and back', () => {
       editor: 'zed',
       sessionMessages: false,
       machine: '',
+      lostAfter: ' 10 ',
       sandbox: newSandboxForm,
     }),
   ).toMatchObject({
@@ -42,6 +44,7 @@ it('converts settings to a form and back', () => {
       editor: 'zed',
       sessionMessages: false,
       machine: null,
+      declareLostAfterMs: 600_000,
     },
   });
 });

@@ -15,6 +15,8 @@ export interface ProjectForm {
   sessionMessages: boolean;
   /** The machine that its stages must run on, by name or id; empty for any. */
   machine: string;
+  /** After how many minutes a silent machine is declared lost; empty for never. */
+  lostAfter: string;
   sandbox: SandboxForm;
 }
 
@@ -28,6 +30,7 @@ export const projectFormOf = ({ name, settings }: Project): ProjectForm => ({
   editor: settings.editor ?? '',
   sessionMessages: settings.sessionMessages,
   machine: settings.machine ?? '',
+  lostAfter: settings.declareLostAfterMs === null ? '' : String(settings.declareLostAfterMs / MINUTE),
   sandbox: sandboxFormOf(settings),
 });
 
@@ -39,20 +42,25 @@ export function readProjectForm({
   editor,
   sessionMessages,
   machine,
+  lostAfter,
   sandbox,
 }: ProjectForm): ProjectPatch {
-  const limit = Number(minutes);
   const lines = copy.split('\n').map((line) => line.trim());
   return {
     name: name.trim(),
     settings: {
-      requestTimeoutMs: minutes.trim() === '' || !(limit > 0) ? null : Math.round(limit * MINUTE),
+      requestTimeoutMs: readMinutes(minutes),
       copyIgnored: lines.filter((line) => line !== ''),
       submodules,
       editor: editor.trim() === '' ? null : editor.trim(),
       sessionMessages,
       machine: machine === '' ? null : machine,
+      declareLostAfterMs: readMinutes(lostAfter),
       ...readSandboxForm(sandbox),
     },
   };
 }
+
+/** @param minutes as typed @returns milliseconds; null for nothing, and for what is no time */
+const readMinutes = (minutes: string): number | null =>
+  minutes.trim() === '' || !(Number(minutes) > 0) ? null : Math.round(Number(minutes) * MINUTE);

@@ -101,6 +101,12 @@ function Entry({ machine, isHere, isTwin, ask }: EntryProps) {
             Callboard {machine.version}
             {machine.claudeVersion !== null && `, Claude Code ${machine.claudeVersion}`}
           </span>
+          {machine.endsSessionsAfterMs !== null && (
+            <span>
+              ends its sessions after {count(Math.ceil(machine.endsSessionsAfterMs / 60_000), 'minute')} without the
+              database
+            </span>
+          )}
           {isTwin && <code>{machine.id}</code>}
           <span>{projects.length === 0 ? 'no repositories' : projects.join(', ')}</span>
         </div>
