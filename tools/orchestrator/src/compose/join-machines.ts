@@ -7,7 +7,7 @@ import { createPeerDoor } from '../gateway/peer-door.ts';
 import { createPeerLinks, type PeerLinksParts } from '../gateway/peer-links.ts';
 import { type CommandRouter, createCommandRouter } from '../gateway/route-commands.ts';
 import { Rejection } from '../lib/errors.ts';
-import { cutOffMs, startCutOff } from '../machines/cut-off.ts';
+import { startCutOff } from '../machines/cut-off.ts';
 import { followEpochs } from '../machines/follow-epochs.ts';
 import { identityOf } from '../machines/identity.ts';
 import { createLease, type Lease } from '../machines/lease.ts';
@@ -21,6 +21,7 @@ import type { MachineReport } from '../store/ports/machine-tables.ts';
 import type { Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';
 import { adoptStore } from './adopt-store.ts';
+import { cutOffParts } from './cut-off-parts.ts';
 import type { SharedStore } from './open-storage.ts';
 import type { StartContext } from './start-context.ts';
 
@@ -69,7 +70,8 @@ export async function joinMachines(
   if (shared === null) return { all: store, own: store, membership: null };
   const { config, log, edges, limits, life } = context;
   const { id: here, secret } = await identityOf(config.dataDir, edges);
-  const endsSessionsAfterMs = cutOffMs(config);
+  const cutOffWith = cutOffParts(context);
+  const endsSessionsAfterMs = cutOffWith?.afterMs ?? null;
   let readWorkload = async () => NOTHING_YET;
   const report = async (): Promise<MachineReport> => ({
     ...{ name: config.machineName ?? hostname(), version: VERSION },
@@ -84,11 +86,7 @@ export async function joinMachines(
     epoch: await tx.machines.register(here, told, times.leaseMs),
   }));
   shared.fenceWith({ machineId: here, epoch });
-  const { dataDir } = config;
-  const cutOff =
-    endsSessionsAfterMs === null
-      ? null
-      : startCutOff({ dataDir, log, afterMs: endsSessionsAfterMs, lookMs: times.renewMs });
+  const cutOff = cutOffWith && startCutOff({ ...cutOffWith, lookMs: times.renewMs });
   if (cutOff !== null) life.onStop('count of the time without the store', cutOff.stop);
   const onRenewed = cutOff?.renewed;
   const lease = createLease({ store, edges, log, id: here, epoch, report, times, onEnded: onLost, onRenewed });

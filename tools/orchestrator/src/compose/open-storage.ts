@@ -6,13 +6,14 @@ import { createDataDir, dataDirLayout } from '../data-dir.ts';
 import { type DiskWatch, startDiskWatch } from '../disk/disk-watch.ts';
 import type { Edges } from '../lib/edges.ts';
 import { OperationalError } from '../lib/errors.ts';
-import { cutOffMs, endIfCutOff } from '../machines/cut-off.ts';
+import { endIfCutOff } from '../machines/cut-off.ts';
 import type { SearchIndex } from '../store/ports/search-index.ts';
 import { openSqliteSearchIndex } from '../store/sqlite/search/sqlite-search-index.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 import { noteSharedStore, requireStoreHere } from '../store/store-location.ts';
+import { cutOffParts } from './cut-off-parts.ts';
 import type { StartContext } from './start-context.ts';
 
 /** A store that other machines use as well. */
@@ -76,17 +77,18 @@ async function openOwn({ config, log, edges, limits, life }: StartContext, disk:
 
 /** A store that machines share. What speaks to PostgreSQL is loaded for it alone. */
 async function openShared(
-  { config, log, edges, limits, life }: StartContext,
+  context: StartContext,
   { disk, onCommitsLost }: { disk: DiskWatch; onCommitsLost: () => void },
   address: DatabaseAddress,
 ): Promise<Opened> {
   const { openPostgresStore } = await import('../store/postgres/postgres-store.ts');
+  const { config, log, edges, limits, life } = context;
   const { diskPauseReason } = disk;
   const store = await openPostgresStore({ address, edges, log, diskPauseReason, onCommitsLost }).catch(
     async (error: unknown) => {
-      const afterMs = cutOffMs(config);
       // The supervisor tries again, and sessions of an earlier process may still run.
-      if (afterMs !== null) await endIfCutOff({ dataDir: config.dataDir, log, afterMs });
+      const cutOff = cutOffParts(context);
+      if (cutOff !== null) await endIfCutOff(cutOff);
       throw error;
     },
   );

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
@@ -10,6 +10,7 @@ import { silent } from '../../test/support/test-store.ts';
 import { launchFiles } from '../claude/launch/launch-folder.ts';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../claude/processes/marked-processes.ts';
 import { dataDirLayout } from '../data-dir.ts';
+import { endWithoutStore } from '../end-without-store.ts';
 import { endIfCutOff, startCutOff } from './cut-off.ts';
 
 const AFTER_MS = 600_000;
@@ -29,13 +30,16 @@ async function scene() {
   await once(child.stdout, 'data');
   const time = { upMs: 1_000_000, boot: 'one' };
   const clock = { upMs: () => time.upMs, bootId: async () => time.boot };
-  const parts = { dataDir, log: silent, afterMs: AFTER_MS, clock };
+  const file = dataDirLayout(dataDir).renewal;
+  const end = async (reason: string) =>
+    (await endWithoutStore(dataDir, { log: () => undefined, graceMs: 5_000, reason })).failed;
+  const parts = { file, end, log: silent, afterMs: AFTER_MS, clock };
   const start = () => {
     const cutOff = startCutOff({ ...parts, lookMs: 10 });
     onTestFinished(cutOff.stop);
     return cutOff;
   };
-  const noted = () => readFile(dataDirLayout(dataDir).renewal, 'utf8').then(JSON.parse, () => null);
+  const noted = () => readFile(file, 'utf8').then(JSON.parse, () => null);
   const reason = () => readFile(launchFiles(folder).endReason, 'utf8');
   return { ...parts, time, runs, start, noted, reason };
 }
@@ -75,8 +79,8 @@ describe.skipIf(process.platform !== 'linux')('a machine that is cut off', () =>
     const { time, runs, ...parts } = await scene();
     time.upMs += AFTER_MS;
     await endIfCutOff(parts);
-    await mkdir(join(dataDirLayout(parts.dataDir).renewal, '..'), { recursive: true });
-    await writeFile(dataDirLayout(parts.dataDir).renewal, '{');
+    await mkdir(dirname(parts.file), { recursive: true });
+    await writeFile(parts.file, '{');
     await endIfCutOff(parts);
     expect(await runs()).toBe(true);
   });

@@ -3,10 +3,7 @@ import { uptime } from 'node:os';
 import { dirname } from 'node:path';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { bootId } from '@callboard/runtime/process-identity';
-import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import { z } from 'zod';
-import { dataDirLayout } from '../data-dir.ts';
-import { endWithoutStore } from '../end-without-store.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
 
@@ -17,8 +14,11 @@ export interface BootClock {
 }
 
 export interface CutOffParts {
-  dataDir: string;
+  /** Where the last renewal is kept. */
+  file: string;
   log: Logger;
+  /** Ends all sessions, without the store. Resolves with those that could not be ended. @param reason in words, for the transcript */
+  end: (reason: string) => Promise<readonly string[]>;
   /** How long the machine may be without the store before its sessions are ended. */
   afterMs: number;
   clock?: BootClock;
@@ -31,15 +31,7 @@ export interface CutOff {
   stop(): Promise<void>;
 }
 
-/** Null: this machine never ends its sessions because it is cut off. */
-export const cutOffMs = ({
-  endSessionsAfterMinutes,
-}: Pick<OrchestratorConfig, 'endSessionsAfterMinutes'>): number | null =>
-  endSessionsAfterMinutes === null ? null : Math.round(endSessionsAfterMinutes * 60_000);
-
 const CLOCK: BootClock = { upMs: () => uptime() * 1_000, bootId };
-/** How long a session has to end after a signal. */
-const GRACE_MS = 5_000;
 
 const Renewal = z.object({ bootId: z.string().nullable(), upMs: z.number() });
 type Renewal = z.infer<typeof Renewal>;
@@ -49,10 +41,10 @@ type Renewal = z.infer<typeof Renewal>;
  * @param lookMs how often it looks
  */
 export function startCutOff({ lookMs, ...parts }: CutOffParts & { lookMs: number }): CutOff {
-  const { dataDir, log, afterMs, clock = CLOCK } = parts;
+  const { log, afterMs, clock = CLOCK } = parts;
   let renewedMs = clock.upMs();
   const file = createNudgedWorker(
-    async () => saveRenewal(dataDir, { bootId: await clock.bootId(), upMs: renewedMs }),
+    async () => saveRenewal(parts.file, { bootId: await clock.bootId(), upMs: renewedMs }),
     (error) => log.warn({ err: error }, 'the renewal of the lease was not noted'),
   );
   const ends = createNudgedWorker(
@@ -80,8 +72,8 @@ export function startCutOff({ lookMs, ...parts }: CutOffParts & { lookMs: number
  * Called again, it ends what is still there.
  */
 export async function endIfCutOff(parts: CutOffParts): Promise<void> {
-  const { dataDir, log, afterMs, clock = CLOCK } = parts;
-  const last = await lastRenewal(dataDir).catch((error: unknown) => {
+  const { file, log, afterMs, clock = CLOCK } = parts;
+  const last = await lastRenewal(file).catch((error: unknown) => {
     log.warn({ reason: messageOf(error) }, 'the last renewal of the lease cannot be read');
     return null;
   });
@@ -90,19 +82,19 @@ export async function endIfCutOff(parts: CutOffParts): Promise<void> {
   if (clock.upMs() - last.upMs >= afterMs) await endSessions(parts);
 }
 
-async function endSessions({ dataDir, log, afterMs }: CutOffParts): Promise<void> {
+async function endSessions({ end, log, afterMs }: CutOffParts): Promise<void> {
   const minutes = Math.max(1, Math.round(afterMs / 60_000));
   const reason = `Callboard ended it: this machine had not reached the database for ${count(minutes, 'minute')}, so its stages may be started elsewhere.`;
-  const { failed } = await endWithoutStore(dataDir, { log: (line) => log.warn(line), graceMs: GRACE_MS, reason });
+  const failed = await end(reason);
   if (failed.length > 0) log.error({ failed }, 'sessions of a machine that is cut off could not be ended');
 }
 
 const count = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
 
 /** Null: there is none yet. @throws a system error, a SyntaxError or a ZodError */
-async function lastRenewal(dataDir: string): Promise<Renewal | null> {
+async function lastRenewal(file: string): Promise<Renewal | null> {
   try {
-    return Renewal.parse(JSON.parse(await readFile(dataDirLayout(dataDir).renewal, 'utf8')));
+    return Renewal.parse(JSON.parse(await readFile(file, 'utf8')));
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null;
     throw error;
@@ -110,8 +102,7 @@ async function lastRenewal(dataDir: string): Promise<Renewal | null> {
 }
 
 /** Never leaves half a file. */
-async function saveRenewal(dataDir: string, renewal: Renewal): Promise<void> {
-  const file = dataDirLayout(dataDir).renewal;
+async function saveRenewal(file: string, renewal: Renewal): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   await writeFile(`${file}.new`, JSON.stringify(renewal));
   await rename(`${file}.new`, file);
