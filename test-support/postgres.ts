@@ -2,8 +2,8 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
-import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { appendFile, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,10 +32,18 @@ export interface PostgresServer {
   start: () => Promise<void>;
   /** Resolves when its processes are gone. */
   stop: (how: keyof typeof STOP_SIGNALS) => Promise<void>;
+  /** Ends all its processes by SIGKILL, as when its machine is switched off. */
+  kill: () => Promise<void>;
+}
+
+/** A server that takes over what another one had. */
+export interface StandbyServer extends PostgresServer {
+  /** Makes it take writes, whether or not the other server has ended. */
+  promote: () => Promise<void>;
 }
 
 /** Why no server can be started here, for the name of a skipped test; empty if one can. */
-export const postgresLack: string = ['initdb', 'postgres', 'psql', 'setpriv'].every(isInstalled)
+export const postgresLack: string = ['initdb', 'pg_basebackup', 'postgres', 'psql', 'setpriv'].every(isInstalled)
   ? ''
   : 'needs postgresql';
 
@@ -86,8 +94,7 @@ export async function startPostgres(
   settings: readonly string[] = [],
   files: Readonly<Record<string, string | Buffer>> = {},
 ): Promise<PostgresServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'callboard-postgres-'));
-  atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  const folder = await createFolder(atEnd);
   const address = { socketFolder: folder, port: await freePort(), password: randomBytes(12).toString('hex') };
   await initialise(folder, address, settings);
   for (const [name, content] of Object.entries(files)) {
@@ -95,18 +102,67 @@ export async function startPostgres(
     await writeFile(path, content, { mode: 0o600 });
     await giveToServer(path);
   }
+  const server = serverIn(folder, address, 'ready', atEnd);
+  await server.start();
+  return server;
+}
+
+/**
+ * Starts a standby that follows a server by streaming replication. It ends with this process.
+ * @param isSynchronous whether the server waits with each synced commit until the standby has it on its disk
+ */
+export async function startStandby(
+  { address: primary }: PostgresServer,
+  atEnd: AtEnd = onTestFinished,
+  isSynchronous = true,
+): Promise<StandbyServer> {
+  const folder = await createFolder(atEnd);
+  const address = { socketFolder: folder, port: await freePort(), password: primary.password };
+  const [command, ...args] = asAccount('pg_basebackup', [
+    ...['--pgdata', join(folder, 'data'), '--write-recovery-conf', '--checkpoint', 'fast', '--no-sync'],
+    ...['--host', primary.socketFolder, '--port', `${primary.port}`, '--username', 'callboard', '--no-password'],
+  ]);
+  await giveToServer(folder);
+  await promisify(execFile)(command, args, { cwd: folder, env: { ...process.env, PGPASSWORD: primary.password } });
+  await appendFile(join(folder, 'data', 'postgresql.conf'), linesOf(placeOf(folder, address.port)));
+  const server = serverIn(folder, address, 'standby', atEnd);
+  await server.start();
+  // Only now: without a standby, nothing could be committed.
+  if (isSynchronous) await runSql(primary, "alter system set synchronous_standby_names = '*'");
+  await runSql(primary, 'select pg_reload_conf()');
+  const wanted = isSynchronous ? 'sync' : 'async';
+  await until('the standby follows', async () => (await runSql(primary, SYNC_STATE)) === wanted);
+  return { ...server, promote: async () => void (await runSql(address, 'select pg_promote()')) };
+}
+
+const SYNC_STATE = "select sync_state from pg_stat_replication where state = 'streaming'";
+
+async function createFolder(atEnd: AtEnd): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'callboard-postgres-'));
+  atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  return folder;
+}
+
+function serverIn(folder: string, address: ServerAddress, state: 'ready' | 'standby', atEnd: AtEnd): PostgresServer {
   let postgres: ChildProcess | null = null;
   const stop = async (how: keyof typeof STOP_SIGNALS) => {
     if (postgres === null) return;
     await end(postgres, STOP_SIGNALS[how]);
     postgres = null;
   };
-  const start = async () => {
-    postgres = await run(folder);
-  };
   atEnd(() => stop('immediate'));
-  await start();
-  return { address, start, stop };
+  return {
+    address,
+    async start() {
+      postgres = await run(folder, state);
+    },
+    stop,
+    async kill() {
+      if (postgres === null) return;
+      await killAll(postgres, folder);
+      postgres = null;
+    },
+  };
 }
 
 /** Makes the account that the servers run under the owner of a path. */
@@ -128,19 +184,22 @@ async function initialise(folder: string, { port, password }: ServerAddress, set
   ]);
   await promisify(execFile)(command, args, { cwd: folder });
   const lines = [
-    `port = ${port}`,
+    ...placeOf(folder, port),
     "listen_addresses = '127.0.0.1'",
-    `unix_socket_directories = '${folder}'`,
     'fsync = off',
     'full_page_writes = off',
     'max_connections = 200',
     'shared_buffers = 32MB',
+    'dynamic_shared_memory_type = mmap', // in its folder, which is removed also after it was killed
     ...settings,
   ];
-  await writeFile(join(data, 'postgresql.conf'), `${lines.join('\n')}\n`);
+  await writeFile(join(data, 'postgresql.conf'), linesOf(lines));
 }
 
-async function run(folder: string): Promise<ChildProcess> {
+const placeOf = (folder: string, port: number) => [`port = ${port}`, `unix_socket_directories = '${folder}'`];
+const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('');
+
+async function run(folder: string, state: 'ready' | 'standby'): Promise<ChildProcess> {
   const data = join(folder, 'data');
   const log = openSync(join(folder, 'log'), 'a');
   const [command, ...args] = asAccount('postgres', ['-D', data]);
@@ -151,7 +210,7 @@ async function run(folder: string): Promise<ChildProcess> {
     if (postgres.exitCode !== null || postgres.signalCode !== null)
       throw new Error(`PostgreSQL ended: ${await readFile(join(folder, 'log'), 'utf8')}`);
     const pidFile = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '');
-    return pidFile.startsWith(`${postgres.pid}\n`) && pidFile.trimEnd().endsWith('ready');
+    return pidFile.startsWith(`${postgres.pid}\n`) && [state, 'ready'].some((word) => pidFile.trimEnd().endsWith(word));
   };
   try {
     await until('PostgreSQL takes connections', isReady);
@@ -167,6 +226,23 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const exited = once(child, 'exit');
   child.kill(signal);
   await exited;
+}
+
+/** Its own account's shared memory is all that a killed server leaves outside of its folder. */
+async function killAll(postgres: ChildProcess, folder: string): Promise<void> {
+  const { pid } = postgres;
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter((one) => one !== '');
+  const memory = (await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')[6]?.trim().split(/ +/)[1];
+  await end(postgres, 'SIGKILL');
+  for (const child of children) {
+    try {
+      process.kill(Number(child), 'SIGKILL');
+    } catch {
+      // it ended with its parent
+    }
+  }
+  await until('its processes are gone', () => children.every((child) => !existsSync(`/proc/${child}`)));
+  if (memory !== undefined) await promisify(execFile)('ipcrm', ['--shmem-id', memory]);
 }
 
 /** A command line that runs one of PostgreSQL's programs under its account, and ends it with this process. */

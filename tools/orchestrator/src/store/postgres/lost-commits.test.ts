@@ -1,13 +1,23 @@
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createDatabaseOn, postgresLack, startPostgres } from '../../../../../test-support/postgres.ts';
+import {
+  createDatabaseOn,
+  postgresLack,
+  runSql,
+  startPostgres,
+  startStandby,
+} from '../../../../../test-support/postgres.ts';
+import { until } from '../../../../../test-support/until.ts';
 import { sampleProject, silent, tickingEdges } from '../../../test/support/test-store.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
 /** A server that writes what need not be on its disk at once only with what has to be. */
-async function openStores(count: number) {
+async function openStores(count: number, hasStandby = false) {
   const server = await startPostgres(onTestFinished, ['wal_writer_delay = 10s', 'wal_writer_flush_after = 1GB']);
-  const address = parseDatabaseUrl(await createDatabaseOn(server.address));
+  const standby = hasStandby ? await startStandby(server, onTestFinished, false) : null;
+  const only = parseDatabaseUrl(await createDatabaseOn(server.address));
+  const others = standby === null ? [] : [{ host: '127.0.0.1', port: standby.address.port }];
+  const address = { ...only, hosts: [...only.hosts, ...others] };
   const open = async () => {
     let lost = 0;
     const onCommitsLost = () => {
@@ -25,7 +35,7 @@ async function openStores(count: number) {
     await server.stop('immediate');
     await server.start();
   };
-  return { stores, open, crash };
+  return { stores, open, crash, server, standby };
 }
 
 describe.skipIf(postgresLack !== '')(`a crash of PostgreSQL${postgresLack && ` (${postgresLack})`}`, () => {
@@ -83,5 +93,25 @@ describe.skipIf(postgresLack !== '')(`a crash of PostgreSQL${postgresLack && ` (
     await crash();
     await expect.poll(store.lost).toBeGreaterThan(0);
     expect(other.lost()).toBe(0);
+  });
+
+  it('is noticed, too, where a standby takes over that had not received what was acknowledged', async () => {
+    const { stores, open, server, standby } = await openStores(1, true);
+    const [store] = stores;
+    if (store === undefined || standby === null) throw new Error('no store');
+    await store.save('one', 'now');
+    const sql = 'select bool_and(flush_lsn = pg_current_wal_insert_lsn()) from pg_stat_replication';
+    await until('the standby has everything', async () => (await runSql(server.address, sql)) === 't');
+    await standby.stop('fast');
+    await store.save('two', 'now'); // which asynchronous replication does not wait for
+    await server.kill();
+    await standby.start();
+    await standby.promote();
+    await expect.poll(store.lost).toBeGreaterThan(0);
+    await expect(store.save('three', 'now')).rejects.toMatchObject({ code: 'storage_failed' });
+    const next = await open();
+    expect(await next.names()).toEqual(['one']);
+    await next.save('three', 'now');
+    expect(next.lost()).toBe(0);
   });
 });
