@@ -1,7 +1,8 @@
 /**
  * `npm run chaos -- --stages 6 --messages 20 --kills 60 --seed 1`: the long crash test; prints a table at the end. With
- * `--cluster`, three machines share a store on PostgreSQL, and their links are cut as well. With `--emulator` the emulator
- * replaces the real `claude`; for load: `--emulator --stages 300 --messages 3`, or `--cluster --emulator --stages 600`.
+ * `--cluster`, three machines share a store on PostgreSQL, and their links are cut as well, also for longer than a lease and with
+ * the machine declared lost meanwhile. With `--emulator` the emulator replaces the real `claude`; for load:
+ * `--emulator --stages 300 --messages 3`, or `--cluster --emulator --stages 600`.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -32,6 +33,7 @@ const { status } = spawnSync('vitest', ['run', '--project', 'durability', file],
     CHAOS_KILLS: values.kills,
     CHAOS_EMULATOR: values.emulator ? '1' : '0',
     CHAOS_MACHINES: values.machines,
+    CHAOS_BEYOND_LEASE: values.cluster ? '1' : '0',
     CHAOS_OUTAGE_MS: String(Number(values.outage) * 1_000),
     CHAOS_TIMEOUT_MS: String(Number(values.minutes) * 60_000),
   },

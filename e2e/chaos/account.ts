@@ -4,7 +4,9 @@ import type { Decision, StageId } from '@callboard/contract';
 import type { Transport } from '@callboard/contract/client';
 import { emulatedConversations } from '@callboard/scripted-model';
 import type { Installation } from '../support/callboard.ts';
+import type { Losses } from './beyond-lease.ts';
 import { insist, type Ledger } from './people.ts';
+import { isOf, worktreesOf } from './worktrees.ts';
 
 export interface Account {
   /** Decisions, messages or runs that cannot be found again, in words. */
@@ -22,42 +24,63 @@ export interface AccountParts {
   isEmulated: boolean;
   /** A claude that is killed between the yes and the run loses the run; then the person sees "unknown". */
   runsMayBeMissing: boolean;
+  /**
+   * A lost machine's claude goes on with what it was told, while its messages are told anew elsewhere: then a message counts once for
+   * each conversation, and a run for each worktree. Never twice in one.
+   */
+  losses: Losses;
   signal: AbortSignal;
 }
 
 /** Compares what people did with what the model was told, what the tools did, and what Callboard reports about it. */
 export async function account(parts: AccountParts): Promise<Account> {
-  const { installations, ledger, stages, runsMayBeMissing } = parts;
+  const { installations, ledger, stages, runsMayBeMissing, losses } = parts;
   const result: Account = { lost: [], doubled: [] };
-  const told = parts.isEmulated
-    ? await toldToEmulators(installations)
-    : (names: string[]) => installations.map((one) => toldToModel(one, names)).join('\n');
-  const count = (what: string, times: number, mayBeMissing: boolean) => {
-    if (times === 0 && !mayBeMissing) result.lost.push(what);
-    if (times > 1) result.doubled.push(`${what} (${times} times)`);
-  };
+  const emulated = parts.isEmulated ? await readEmulated(installations) : null;
   const decisions = await decisionLog(parts);
   for (const stageId of stages) {
+    const lostTimes = losses.get(stageId) ?? 0;
+    const count = createCount(result, 1 + lostTimes);
     const ran = await ranIn(installations, stageId);
     const said = ledger.messages.filter((message) => message.stageId === stageId);
     const names = said.map(({ text }) => nameIn(text));
-    const heard = told(names, stageId);
+    const heard =
+      emulated?.(stageId, lostTimes > 0) ?? installations.map((one) => toldToModel(one, names, lostTimes > 0));
     for (const [index, name] of names.entries()) {
-      const pieces = heard.split(`<${name}>`);
-      count(`message ${name}`, pieces.length - 1, false);
+      count(
+        `message ${name}`,
+        heard.map((texts) => mostIn(texts, `<${name}>`)),
+        false,
+      );
       // Keeps the text before each occurrence, since a failing run is hard to repeat.
-      if (pieces.length > 2)
-        result.doubled.push(...pieces.slice(0, -1).map((before) => `after: ${before.slice(-300)}`));
-      const runs = ran.filter((line) => line === name).length;
-      if (said[index]?.hasRun === true) count(`run of ${name}`, runs, runsMayBeMissing);
+      for (const pieces of heard.flat().map((text) => text.split(`<${name}>`)))
+        if (pieces.length > 2)
+          result.doubled.push(...pieces.slice(0, -1).map((before) => `after: ${before.slice(-300)}`));
+      const runs = ran.map((lines) => lines.filter((line) => line === name).length);
+      if (said[index]?.hasRun === true) count(`run of ${name}`, runs, runsMayBeMissing || lostTimes > 0);
     }
-    for (const name of new Set(ran)) {
+    for (const name of new Set(ran.flat())) {
       if (name !== '' && !wasAllowed(name, ledger, decisions)) result.doubled.push(`run of ${name} without a yes`);
     }
   }
+  accountDecisions(result, ledger, decisions);
+  return result;
+}
+
+/** @param most at how many places something may be found; at each of them once */
+function createCount(result: Account, most: number) {
+  return (what: string, times: readonly number[], mayBeMissing: boolean) => {
+    const all = times.reduce((sum, one) => sum + one, 0);
+    if (all === 0 && !mayBeMissing) result.lost.push(what);
+    if (all > most || times.some((one) => one > 1)) result.doubled.push(`${what} (${times.join(' + ')} times)`);
+  };
+}
+
+function accountDecisions(result: Account, ledger: Ledger, decisions: readonly Decision[]): void {
+  const count = createCount(result, 1);
   for (const [requestId, { decision: first }] of ledger.decisions) {
     const logged = decisions.filter((decision) => decision.requestId === requestId);
-    count(`decision ${requestId}`, logged.length, false);
+    count(`decision ${requestId}`, [logged.length], false);
     for (const { outcome, delivery } of logged) {
       if (outcome !== first.outcome) result.lost.push(`decision ${requestId}: ${first.outcome}, and now ${outcome}`);
       if (outcome !== 'closed' && (delivery === 'accepted' || delivery === 'written')) {
@@ -65,15 +88,17 @@ export async function account(parts: AccountParts): Promise<Account> {
       }
     }
   }
-  return result;
 }
 
-/** The names of all tool runs of a stage. */
-async function ranIn(installations: readonly Installation[], stageId: StageId): Promise<string[]> {
-  const texts = installations.map(({ dataDir }) =>
-    readFile(join(dataDir, 'worktrees', 'shop', stageId, 'ran.txt'), 'utf8').catch(() => ''),
-  );
-  return (await Promise.all(texts)).flatMap((text) => text.split('\n'));
+/** How often a name occurs in the text that has it most often. */
+const mostIn = (texts: readonly string[], name: string): number =>
+  texts.reduce((most, text) => Math.max(most, text.split(name).length - 1), 0);
+
+/** The names of all tool runs of a stage in each worktree that it has had. */
+async function ranIn(installations: readonly Installation[], stageId: StageId): Promise<string[][]> {
+  const folders = await Promise.all(installations.map((one) => worktreesOf(one, stageId)));
+  const texts = folders.flat().map((folder) => readFile(join(folder, 'ran.txt'), 'utf8').catch(() => ''));
+  return (await Promise.all(texts)).map((text) => text.split('\n'));
 }
 
 const nameIn = (text: string): string => /<(.+)>/.exec(text)?.[1] ?? '';
@@ -97,21 +122,23 @@ async function decisionLog({ transport, signal }: AccountParts): Promise<Decisio
   }
 }
 
-/** The newest request that contains one of these messages contains the whole conversation. */
-function toldToModel({ model }: Installation, names: string[]): string {
-  const last = model.requests.findLast(
-    (request) => !request.subagent && names.some((name) => JSON.stringify(request.messages).includes(`<${name}>`)),
-  );
-  return JSON.stringify(last?.messages ?? []);
+/**
+ * The newest request that contains one of these messages contains the whole conversation.
+ * @param isEach every such request, since there may have been several conversations
+ */
+function toldToModel({ model }: Installation, names: string[], isEach: boolean): string[] {
+  const texts = model.requests.filter(({ subagent }) => !subagent).map(({ messages }) => JSON.stringify(messages));
+  const told = texts.filter((text) => names.some((name) => text.includes(`<${name}>`)));
+  return isEach ? told : told.slice(-1);
 }
 
-async function toldToEmulators(installations: readonly Installation[]) {
+async function readEmulated(installations: readonly Installation[]) {
   // There is no folder where no session has begun.
   const conversations = installations.map(({ home }) => emulatedConversations(home).catch(() => []));
-  const all = (await Promise.all(conversations)).flat();
-  return (_names: string[], stageId: StageId): string =>
-    all
-      .filter(({ cwd }) => basename(cwd) === stageId)
-      .flatMap(({ texts }) => texts)
-      .join('\n');
+  const all = await Promise.all(conversations);
+  return (stageId: StageId, isEach: boolean): string[][] =>
+    all.map((ofOne) => {
+      const told = ofOne.filter(({ cwd }) => isOf(basename(cwd), stageId)).map(({ texts }) => texts.join('\n'));
+      return isEach ? told : [told.join('\n')];
+    });
 }

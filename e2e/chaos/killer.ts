@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Transport } from '@callboard/contract/client';
 import { claudePids, partPid } from '../support/processes.ts';
-import type { Machine } from './machine.ts';
+import { type Losses, loseMachine, outliveLease } from './beyond-lease.ts';
+import type { Link, Machine } from './machine.ts';
 import { type Database, startAgain } from './place.ts';
 import type { Random } from './random.ts';
 
@@ -8,7 +10,9 @@ import type { Random } from './random.ts';
 export const VICTIMS = ['orchestrator', 'web server', 'supervisor', 'claude', 'web socket', 'connection'] as const;
 /** What there is with a shared store as well. A link is that of one machine to the database. */
 export const SHARED_VICTIMS = ['database', 'database connection', 'database link'] as const;
-export type Victim = (typeof VICTIMS)[number] | (typeof SHARED_VICTIMS)[number];
+/** A machine's link to the database, cut for longer than its lease; with the second, people declare the machine lost meanwhile. */
+export const LEASE_VICTIMS = ['machine cut off', 'machine lost'] as const;
+export type Victim = (typeof VICTIMS | typeof SHARED_VICTIMS | typeof LEASE_VICTIMS)[number];
 export type Victims = readonly [Victim, ...Victim[]];
 
 /** What the killer strikes at. */
@@ -16,12 +20,17 @@ export interface Target {
   machines: readonly [Machine, ...Machine[]];
   database: Database | null;
   cutConnection: () => boolean;
+  /** To any web server, and to that of each machine. */
+  transport: Transport;
+  each: readonly Transport[];
   /** Called when a machine's web server is somewhere else. */
   onMoved: () => void;
 }
 
 export interface KillOptions {
   victims: Victims;
+  /** Notes which stages were taken from lost machines. */
+  losses: Losses;
   times: number;
   /** The longest pause between two kills. */
   pauseMs: number;
@@ -48,7 +57,10 @@ export async function kill(target: Target, options: KillOptions): Promise<Killed
       await sleep(random.between(20, pauseMs), undefined, { signal });
       if (due.length === 0) due = [...victims];
       const victim = due.splice(random.between(0, due.length - 1), 1)[0] ?? victims[0];
-      if (!(await strike(target, victim, outages, options))) continue;
+      if (!(await strike(target, victim, outages, options))) {
+        if (isBeyondLease(victim)) due.push(victim); // there are few of them, and one at a time
+        continue;
+      }
       killed[victim] = (killed[victim] ?? 0) + 1;
       total += 1;
     }
@@ -60,26 +72,42 @@ export async function kill(target: Target, options: KillOptions): Promise<Killed
 
 /** Things that are away for a time, and come back by themselves. */
 interface Outages {
-  /** Takes something away; returns false if it is away already. */
+  /** Takes something away for a random time; returns false if it is away already. */
   begin(what: object, takeAway: () => void | Promise<void>, bringBack: () => void | Promise<void>): Promise<boolean>;
+  /** Cuts a link until `live` is over; returns false if it is away already, or if another one is away for so long. */
+  beginLong(link: Link, how: Cut, live: () => Promise<void>): boolean;
   /** Resolves when everything is back. @throws what could not be brought back */
   end(): Promise<void>;
 }
 
+type Cut = Parameters<Link['block']>[0];
+
 function createOutages({ random, outageMs, signal }: KillOptions): Outages {
   const away = new Map<object, Promise<void>>();
   const failures: unknown[] = [];
+  let isLongAway = false;
+  const keepAway = (what: object, coming: Promise<void>) => {
+    const back = coming.catch((error: unknown) => void failures.push(error)).finally(() => away.delete(what));
+    away.set(what, back);
+  };
   return {
     async begin(what, takeAway, bringBack) {
       if (away.has(what)) return false;
       const ms = 50 + random.next() ** 3 * outageMs;
       await takeAway();
-      const back = sleep(ms, undefined, { signal })
-        .catch(() => undefined) // the time is up: everything comes back
-        .then(bringBack)
-        .catch((error: unknown) => void failures.push(error))
-        .finally(() => away.delete(what));
-      away.set(what, back);
+      const timeUp = sleep(ms, undefined, { signal }).catch(() => undefined); // the time is up: everything comes back
+      keepAway(what, timeUp.then(bringBack));
+      return true;
+    },
+    beginLong(link, how, live) {
+      if (isLongAway || away.has(link)) return false;
+      isLongAway = true;
+      link.block(how);
+      const over = live().finally(() => {
+        link.unblock();
+        isLongAway = false;
+      });
+      keepAway(link, over);
       return true;
     },
     async end() {
@@ -95,6 +123,8 @@ async function strike(target: Target, victim: Victim, outages: Outages, options:
   const { database } = target;
   const machine = random.pick(target.machines);
   const { link } = machine;
+  if (isBeyondLease(victim))
+    return link !== null && cutBeyondLease(target, { machine, link, victim }, outages, options);
   switch (victim) {
     case 'connection':
       return target.cutConnection();
@@ -113,12 +143,33 @@ async function strike(target: Target, victim: Victim, outages: Outages, options:
     case 'database connection':
       return link?.cutOne() ?? false;
     case 'database link': {
-      const how = random.pick<'refuse' | 'swallow'>(['refuse', 'swallow', 'swallow']);
+      const how = random.pick(CUTS);
       return link !== null && outages.begin(link, () => link.block(how), link.unblock);
     }
     default:
       return send(await partPid(machine.startedPid(), victim), 'SIGKILL');
   }
+}
+
+const CUTS: readonly [Cut, ...Cut[]] = ['refuse', 'swallow', 'swallow'];
+
+type LeaseVictim = (typeof LEASE_VICTIMS)[number];
+
+function isBeyondLease(victim: Victim): victim is LeaseVictim {
+  return LEASE_VICTIMS.some((one) => one === victim);
+}
+
+function cutBeyondLease(
+  { machines, transport, each }: Target,
+  { machine, link, victim }: { machine: Machine; link: Link; victim: LeaseVictim },
+  outages: Outages,
+  { losses, random, signal }: KillOptions,
+): boolean {
+  const own = each[machines.indexOf(machine)] ?? transport;
+  const live = victim === 'machine lost' ? loseMachine : outliveLease;
+  return outages.beginLong(link, random.pick(CUTS), () =>
+    live({ machine, link, transport, own, losses, random, signal }),
+  );
 }
 
 function send(pid: number | null, signal: NodeJS.Signals): boolean {

@@ -1,12 +1,14 @@
-import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StageId } from '@callboard/contract';
 import type { Transport } from '@callboard/contract/client';
 import { git } from '../../test-support/git.ts';
 import { claudePids } from '../support/processes.ts';
+import type { Losses } from './beyond-lease.ts';
 import { insist } from './people.ts';
 import type { Place } from './place.ts';
+import { isOf, worktreesOf } from './worktrees.ts';
 
 /**
  * Stops and removes every stage, ends Callboard everywhere, and looks for what is left. Each machine's processes are looked for
@@ -14,37 +16,41 @@ import type { Place } from './place.ts';
  */
 export async function leaveNothing(
   place: Place,
-  transport: Transport,
+  { transport, losses }: { transport: Transport; losses: Losses },
   stages: readonly StageId[],
   signal: AbortSignal,
 ): Promise<string[]> {
   const left: string[] = [];
   const { pending } = await insist(signal, () => transport.command('get_pending', {}));
   left.push(...pending.map(({ requestId }) => `the open request ${requestId}`));
-  const owners = await Promise.all(stages.map((stageId) => worktreesOf(place, stageId)));
-  for (const [index, paths] of owners.entries())
-    if (paths.length !== 1) left.push(`${paths.length} worktrees of ${stages[index]}: ${paths.join(', ')}`);
-  // What is in no commit would keep its worktree from being removed.
-  for (const path of owners.flat()) await rm(join(path, 'ran.txt'), { force: true });
+  for (const stageId of stages) left.push(...(await prepareWorktrees(place, losses, stageId)));
   for (const stageId of stages) left.push(...(await removeStage(transport, stageId, signal)));
   for (const machine of place.machines) {
     const { installation, name } = machine;
     for (const pid of await claudePids(installation.folder)) left.push(`on ${name}: the process ${pid}`);
     const worktrees = await git(installation.repo, 'worktree', 'list', '--porcelain');
     const paths = [...worktrees.matchAll(/^worktree (.+)$/gm)].map(([, path]) => path);
-    left.push(...paths.filter((path) => path !== installation.repo).map((path) => `on ${name}: the worktree ${path}`));
+    const kept = stages.filter((stageId) => losses.has(stageId));
+    const isKept = (path = '') => kept.some((stageId) => isOf(basename(path), stageId));
+    const others = paths.filter((path) => path !== installation.repo && !isKept(path));
+    left.push(...others.map((path) => `on ${name}: the worktree ${path}`));
     await machine.stop();
   }
   return [...left, ...(await leftInDatabase(place))];
 }
 
-async function worktreesOf({ machines }: Place, stageId: StageId): Promise<string[]> {
-  const paths = machines.map(async ({ installation: { dataDir } }) => {
-    const folder = join(dataDir, 'worktrees', 'shop');
-    const names = await readdir(folder).catch(() => []); // no stage has run there
-    return names.filter((name) => name === stageId).map((name) => join(folder, name));
-  });
-  return (await Promise.all(paths)).flat();
+/**
+ * Makes the worktrees of a stage fit to be removed with it: what is in no commit would keep one. A machine that was lost keeps its
+ * worktree for people after the stage went on elsewhere. @returns what was wrong, in words
+ */
+async function prepareWorktrees({ machines }: Place, losses: Losses, stageId: StageId): Promise<string[]> {
+  const found = await Promise.all(machines.map(({ installation }) => worktreesOf(installation, stageId)));
+  const paths = found.flat();
+  const most = 1 + (losses.get(stageId) ?? 0);
+  for (const path of paths) await rm(join(path, 'ran.txt'), { force: true });
+  return paths.length < 1 || paths.length > most
+    ? [`${paths.length} worktrees of ${stageId}: ${paths.join(', ')}`]
+    : [];
 }
 
 /** Returns what was wrong, in words. A reply may be lost, and then the stage is gone. */

@@ -5,6 +5,7 @@ import { prompt } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
 import type { AtEnd } from '../../test-support/temporary-folder.ts';
 import { type Account, account } from './account.ts';
+import type { Losses } from './beyond-lease.ts';
 import { createCuttingProxy } from './cutting-proxy.ts';
 import { type Killed, kill, type Target, type Victims } from './killer.ts';
 import { leaveNothing } from './leave-nothing.ts';
@@ -38,6 +39,8 @@ export interface ChaosResult extends Account {
   network: Place['network'];
   decisions: number;
   messages: number;
+  /** How often a stage was taken from a machine that was declared lost. */
+  taken: number;
   /** Events that reached the onlookers, and what was wrong with them, in words. */
   events: number;
   wrongEvents: string[];
@@ -77,8 +80,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const stages = await startStages({ transport, random, signal }, options.stages, place);
   // A conversation with nothing on disk cannot be resumed: by now each one has had its first turn.
   for (const stageId of stages) await untilQuiet(transport, stageId, signal);
-  const target = { ...place, cutConnection: doors.cutOne, onMoved: doors.lead } satisfies Target;
-  const killing = kill(target, { victims, times, pauseMs: LONGEST_PAUSE_MS, outageMs, random, signal });
+  const losses: Losses = new Map();
+  const { transport: any, each } = doors;
+  const target = { ...place, cutConnection: doors.cutOne, onMoved: doors.lead, transport: any, each } satisfies Target;
+  const killing = kill(target, { victims, losses, times, pauseMs: LONGEST_PAUSE_MS, outageMs, random, signal });
   const talkers = { transport, ledger, random, signal };
   const talking = Promise.all(stages.map((stageId) => talk(talkers, stageId, options.messages)));
   const [killed] = await Promise.all([killing, talking]);
@@ -90,10 +95,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const runsMayBeMissing = victims.includes('claude');
   const result = {
     ...{ killed, network: place.network, decisions: ledger.decisions.size, messages: ledger.messages.length },
+    taken: [...losses.values()].reduce((sum, times) => sum + times, 0),
     ...{ events: onlookers.reduce((sum, { events }) => sum + events(), 0), wrongEvents },
-    ...(await account({ installations, transport, ledger, stages, isEmulated, signal, runsMayBeMissing })),
+    ...(await account({ installations, transport, ledger, stages, isEmulated, signal, runsMayBeMissing, losses })),
   };
-  return { ...result, left: await leaveNothing(place, transport, stages, signal) };
+  return { ...result, left: await leaveNothing(place, { transport, losses }, stages, signal) };
 }
 
 /** The ways of the people and the onlookers to the web servers. */

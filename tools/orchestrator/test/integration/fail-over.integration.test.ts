@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   createDatabaseOn,
   postgresLack,
@@ -24,11 +24,11 @@ const madeBy = ({ dataDir }: Kit, stageId: string) =>
 /** Nothing is written unasked while a test looks at what the standby has. */
 const QUIET = { lease: { leaseMs: 600_000, renewMs: 300_000, marginMs: 3_000 } };
 
-/** A session whose first request was answered, and whose second one is open, on a server with a synchronous standby. */
-async function askingSession() {
+/** A session whose first request was answered, and whose second one is open, on a server with a standby. */
+async function askingSession(isSynchronous = true) {
   const primary = await startPostgres();
   const databaseUrl = await createDatabaseOn(primary.address);
-  const standby = await startStandby(primary);
+  const standby = await startStandby(primary, onTestFinished, isSynchronous);
   const hosts = `127.0.0.1:${primary.address.port},127.0.0.1:${standby.address.port}`;
   const both = `${databaseUrl.replace(new URL(databaseUrl).host, hosts)}?target_session_attrs=read-write`;
   const kit = await createKit({
@@ -131,5 +131,23 @@ describe.skipIf(postgresLack !== '')(`a fail-over to a standby${postgresLack && 
     });
     await kit.client.command('approve_tool', answer);
     await expectWhole(scene);
+  });
+
+  it('shows an alarm where the standby lacks a decision that Claude has had already', async () => {
+    const scene = await askingSession(false);
+    const { primary, standby, kit, stageId, answer } = scene;
+    await untilSame(scene);
+    await standby.stop('fast');
+    await kit.client.command('approve_tool', answer); // asynchronous replication does not wait
+    await kit.client.state(stageId, 'idle');
+    await primary.kill();
+    await standby.start();
+    await standby.promote();
+    await kit.stop(); // as the supervisor does it, once the orchestrator has noticed
+    await kit.start();
+    expect(await kit.alarm(stageId)).toMatchObject({ code: 'foreign-answer' });
+    expect(await madeBy(kit, stageId)).toBe('one\ntwo\n');
+    const { decisions } = await kit.client.command('get_decisions', { stageId });
+    expect(decisions.map(({ requestId }) => requestId)).not.toContain(answer.requestId);
   });
 });
