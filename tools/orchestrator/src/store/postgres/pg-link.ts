@@ -5,6 +5,7 @@ import { messageOf } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
 import pg from 'pg';
 import { DatabaseUnreachable, isAnswerOfPostgres } from '../storage-failure.ts';
+import { createServerHistory } from './server-history.ts';
 import { tlsOf, wordsOfTls } from './tls.ts';
 
 type Host = DatabaseAddress['hosts'][number];
@@ -75,18 +76,40 @@ export interface PgLink {
  */
 export type Connect = (signal?: AbortSignal) => Promise<PgLink>;
 
-/** Connects to the hosts in turn, beginning with the one that answered last. */
+/**
+ * Connects to the hosts in turn, beginning with the one that answered last. Of several, all are asked at first which of them is the
+ * newest, since one from before a fail-over may be back, and take writes.
+ */
 export function createConnect(address: DatabaseAddress): Connect {
+  const { hosts } = address;
+  const history = hosts.length > 1 ? createServerHistory() : null;
   let best = 0;
+
+  async function open(host: Host, signal?: AbortSignal): Promise<PgLink> {
+    const link = await connectTo(address, host, signal);
+    try {
+      await history?.require(link);
+    } catch (error) {
+      await link.end();
+      throw error;
+    }
+    return link;
+  }
+
+  async function askAll(signal?: AbortSignal): Promise<void> {
+    const asked = hosts.map(async (host) => (await open(host, signal)).end());
+    await Promise.allSettled(asked); // those that fail do so again in their turn
+  }
+
   return async (signal) => {
-    const { hosts } = address;
+    if (history?.isEmpty()) await askAll(signal);
     let failure: unknown;
     for (let at = 0; at < hosts.length && !signal?.aborted; at++) {
       const index = (best + at) % hosts.length;
       const host = hosts[index];
       if (host === undefined) continue;
       try {
-        const link = await connectTo(address, host, signal);
+        const link = await open(host, signal);
         best = index;
         return link;
       } catch (error) {
