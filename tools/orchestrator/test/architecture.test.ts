@@ -168,7 +168,7 @@ describe('the orchestrator', () => {
     'end-without-store.ts': ['claude', 'data-dir.ts', 'worktree-commands'],
     compose: [
       ...['announcements', 'approvals', 'auth', 'budgets', 'checks', 'claude'],
-      ...['comments', 'conversations', 'data-dir.ts', 'disk', 'domain', 'gateway'],
+      ...['comments', 'conversations', 'data-dir.ts', 'end-without-store.ts', 'disk', 'domain', 'gateway'],
       ...['holds', 'isolation', 'lib', 'limits', 'machines', 'messages'],
       ...['outgoing', 'project-settings', 'pull-requests', 'push', 'receipts', 'rewinds'],
       ...['rules', 'scheduler', 'sessions', 'side-runs', 'stages', 'store'],
