@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDatabaseOn, postgresLack, startPostgres, startStandby } from '../../../../../test-support/postgres.ts';
 import { DatabaseUnreachable } from '../storage-failure.ts';
 import { type Connect, createConnect } from './pg-link.ts';
+import { createServerHistory } from './server-history.ts';
 
 /** The port of the server that is reached. */
 async function portOf(connect: Connect): Promise<unknown> {
@@ -36,3 +37,15 @@ describe.skipIf(postgresLack !== '')(
     });
   },
 );
+
+it('counts a server as current that does not tell this account where it is', async () => {
+  const history = createServerHistory();
+  const at = (timeline: number) => ({ query: async () => ({ rows: [{ system: '7', timeline }] }) });
+  const fails = (code: string) => ({
+    query: () => Promise.reject(Object.assign(new Error('no'), { severity: 'ERROR', code })),
+  });
+  await history.require(at(2));
+  await expect(history.require(at(1))).rejects.toThrow('it is from before a fail-over');
+  await history.require(fails('42501'));
+  await expect(history.require(fails('57P01'))).rejects.toMatchObject({ code: '57P01' });
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DatabaseUnreachable } from '../storage-failure.ts';
+import { DatabaseUnreachable, isNotAvailable } from '../storage-failure.ts';
 
 const History = z.object({ system: z.string(), timeline: z.int() });
 
@@ -15,7 +15,7 @@ export interface ServerHistory {
   /** Whether no server has answered yet. */
   isEmpty(): boolean;
   /**
-   * Notes where a server that takes writes is in the history of its system.
+   * Notes where a server that takes writes is in the history of its system. One that does not tell this account counts as current.
    * @throws DatabaseUnreachable if a later server was seen: this one lacks what was stored since a fail-over
    */
   require(link: Asked): Promise<void>;
@@ -27,7 +27,11 @@ export function createServerHistory(): ServerHistory {
   return {
     isEmpty: () => newest.size === 0,
     async require(link) {
-      const { rows } = await link.query({ text: SELECT });
+      const { rows } = await link.query({ text: SELECT }).catch((error: unknown) => {
+        if (isNotAvailable(error)) return { rows: [] };
+        throw error;
+      });
+      if (rows.length === 0) return;
       const { system, timeline } = History.parse(rows[0]);
       if (timeline < (newest.get(system) ?? 0)) throw new DatabaseUnreachable('it is from before a fail-over');
       newest.set(system, timeline);
