@@ -15,7 +15,7 @@ function machines(projects: readonly string[]): Machine[] {
   const one = (n: number, fields: object) =>
     Machine.parse({ ...usual, id: `0194269f-8c00-7000-8000-00000000000${n}`, ...fields });
   return [
-    one(1, { name: 'workshop' }),
+    one(1, { name: 'workshop', endsSessionsAfterMs: 300_000 }),
     one(2, { name: 'attic', state: 'unreachable', seenAt: at, sessions: 1 }),
     one(3, {
       name: 'a-machine-with-a-rather-long-name.example',
@@ -32,7 +32,10 @@ function spread(view: BoardView): void {
   const all = machines(view.projects.map(({ id }) => id));
   view.machines = all;
   view.pending = []; // their overlay would come whenever it is ready
-  for (const project of view.projects.slice(0, 1)) project.settings.machine = 'cellar';
+  for (const project of view.projects.slice(0, 1)) {
+    project.settings.machine = 'cellar';
+    project.settings.declareLostAfterMs = 600_000;
+  }
   for (const [index, stage] of view.stages.entries())
     if (stage.session !== null) stage.machineId = all[index % 2]?.id ?? null;
 }
@@ -87,6 +90,6 @@ export const machinePictures: Record<string, (page: Page, show: Show) => Promise
       await openPage(page, '/');
       await page.getByRole('button', { name: 'Projects' }).click();
       await page.getByRole('menuitem', { name: 'shop' }).click();
-      await page.getByRole('combobox', { name: 'Machine' }).scrollIntoViewIfNeeded();
+      await page.getByRole('textbox', { name: 'Declare a machine lost after, in minutes' }).scrollIntoViewIfNeeded();
     }),
 };

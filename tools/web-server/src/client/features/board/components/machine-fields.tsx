@@ -31,7 +31,7 @@ export function LostAfterField({ projectId, value, set }: LostAfterFieldProps) {
   return (
     <NumberInput
       label="Declare a machine lost after, in minutes"
-      description="A machine that has not answered for this long loses the stages of this project, which can then be started elsewhere. Leave empty to decide yourself."
+      description="A machine that does not answer for this long loses its stages, which can then be started elsewhere, if every project with unfinished stages there has such a time. Leave empty to decide yourself."
       min={2}
       allowDecimal={false}
       hideControls
