@@ -21,7 +21,7 @@ const inBrowser = {
 const DURABILITY = [
   ...['kill', 'chaos', 'cluster-chaos', 'replay', 'to-merged'].map((name) => `e2e/${name}.e2e.test.ts`),
   ...['cut-off-turn', 'full-disk', 'killed-and-ended', 'lost-answers', 'nothing-disappears'].map(integration),
-  ...['fail-over', 'power-cut', 'power-cut-moments', 'reboot', 'recovery', 'restart'].map(integration),
+  ...['power-cut', 'power-cut-moments', 'reboot', 'recovery', 'restart'].map(integration),
 ];
 
 function integration(name: string): string {

@@ -77,6 +77,7 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
   await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Complete without merging' }));
   await page.keyboard.press('Enter');
   await page.getByText('Done', { exact: true }).first().waitFor();
+  await page.getByRole('dialog').waitFor({ state: 'hidden' }); // while it closes, it has the keys
 
   await page.keyboard.press('g');
   await page.keyboard.press('b');

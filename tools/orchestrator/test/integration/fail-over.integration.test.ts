@@ -49,6 +49,8 @@ async function askingSession(isSynchronous = true) {
 
 type Scene = Awaited<ReturnType<typeof askingSession>>;
 
+const PATIENT = { withinMs: 60_000 };
+
 /** Waits until the standby has everything on its disk, also what nobody waited for. */
 async function untilSame({ primary }: Pick<Scene, 'primary'>): Promise<void> {
   const sql = 'select bool_and(flush_lsn = pg_current_wal_insert_lsn()) from pg_stat_replication';
@@ -57,8 +59,9 @@ async function untilSame({ primary }: Pick<Scene, 'primary'>): Promise<void> {
 
 /** Waits until a commit waits for the standby, to which everything was sent. */
 async function untilCommitWaits({ primary }: Scene, isSent: boolean): Promise<void> {
-  const waits = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
-  await until('a commit waits for the standby', async () => (await runSql(primary.address, waits)) === '1');
+  // The server's own workers, such as autovacuum, may wait as well.
+  const waits = "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and application_name = 'callboard'";
+  await until('a commit waits for the standby', async () => (await runSql(primary.address, waits)) !== '0', PATIENT);
   const sent = 'select bool_and(sent_lsn = pg_current_wal_insert_lsn()) from pg_stat_replication';
   if (isSent) await until('it was sent', async () => (await runSql(primary.address, sent)) === 't');
 }
@@ -77,7 +80,9 @@ async function expectWhole({ kit, stageId, standby, first, answer, stored }: Sce
   ]);
   // The numbers that the first server may have given skip to those of another epoch, and no event comes twice.
   const steps = kit.client.events.map(({ seq }, index, all) => seq - (all[index - 1]?.seq ?? seq - 1));
-  expect(steps.filter((step) => step !== 1)).toEqual([1_000_000_001]);
+  const jumps = steps.filter((step) => step !== 1);
+  expect(jumps).toHaveLength(1); // pages load the board anew, so what was stored and not told before is told then
+  expect(jumps[0]).toBeGreaterThan(1_000_000_000);
 }
 
 describe.skipIf(postgresLack !== '')(`a fail-over to a standby${postgresLack && ` (${postgresLack})`}`, () => {
@@ -107,6 +112,7 @@ describe.skipIf(postgresLack !== '')(`a fail-over to a standby${postgresLack && 
     const receiver = Number(await runSql(standby.address, 'select pid from pg_stat_wal_receiver'));
     process.kill(receiver, 'SIGSTOP');
     const taken = kit.client.command('approve_tool', answer);
+    taken.catch(() => undefined); // looked at below
     await untilCommitWaits(scene, true);
     await primary.kill();
     process.kill(receiver, 'SIGCONT'); // it finds what was sent
@@ -121,6 +127,7 @@ describe.skipIf(postgresLack !== '')(`a fail-over to a standby${postgresLack && 
     await untilSame(scene);
     await standby.stop('fast');
     const taken = kit.client.command('approve_tool', answer);
+    taken.catch(() => undefined); // looked at below
     await untilCommitWaits(scene, false);
     await primary.kill();
     await standby.start();
