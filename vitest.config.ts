@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { WAIT_MS } from './test-support/until.ts';
+import { ALL } from './test-support/variants.ts';
 
 // A wait fails within 15 s (test-support/until.ts); the limits of whole tests are a backstop for a machine that does ten
 // things at once.
@@ -23,6 +24,10 @@ const DURABILITY = [
   ...['cut-off-turn', 'full-disk', 'killed-and-ended', 'lost-answers', 'nothing-disappears'].map(integration),
   ...['power-cut', 'power-cut-moments', 'reboot', 'recovery', 'restart'].map(integration),
 ];
+
+/** Long runs, and what is proven elsewhere by smaller tests as well (decision 143 says where). */
+const ONLY_IN_TEST_ALL = ['new-kind'];
+const excluded = [...configDefaults.exclude, ...(ALL ? [] : ONLY_IN_TEST_ALL.map((name) => `**/${name}.*.ts`))];
 
 function integration(name: string): string {
   return `tools/orchestrator/test/integration/${name}.integration.test.ts`;
@@ -56,18 +61,18 @@ export default defineConfig({
     maxWorkers: 3,
     isolate: false,
     // No test may need the one before it: `npm run test:all` runs the tests of each file in another order each time.
-    sequence: { sequencer: LongestFirst, shuffle: { tests: process.env.CALLBOARD_TEST_ALL === '1' } },
+    sequence: { sequencer: LongestFirst, shuffle: { tests: ALL } },
     projects: [
       ...['runtime', 'contract', 'web-server', 'cli', 'scripted-model'].map((name) => ({
         test: {
           ...{ name, root: `tools/${name}`, isolate: false, ...patience, ...withPostgres },
-          exclude: [...configDefaults.exclude, '**/*.{page,drawn}.test.tsx'],
+          exclude: [...excluded, '**/*.{page,drawn}.test.tsx'],
         },
       })),
       {
         test: {
           ...{ name: 'orchestrator', root: 'tools/orchestrator', isolate: false, ...patience, ...withPostgres },
-          exclude: [...configDefaults.exclude, 'test/integration/**'],
+          exclude: [...excluded, 'test/integration/**'],
         },
       },
       // Whole routes of the page in jsdom. The files of a worker share a process and a window (decision 104).
@@ -81,7 +86,7 @@ export default defineConfig({
           setupFiles: [inPages('clean-window')],
         },
       })),
-      { test: { name: 'docs', root: 'scripts', isolate: false, ...patience, ...withPostgres } },
+      { test: { name: 'docs', root: 'scripts', exclude: excluded, isolate: false, ...patience, ...withPostgres } },
       { test: { name: 'durability', root: '.', isolate: false, ...inBrowser, include: DURABILITY } },
       // Other tests on the real CLI or in Chromium may be tried a second time, and `npm test` names those that were (decision 077).
       {
@@ -95,16 +100,16 @@ export default defineConfig({
             retry: 1,
           },
           include: ['test/integration/**/*.test.ts'],
-          exclude: DURABILITY.map((file) => `**/${basename(file)}`),
+          exclude: [...excluded, ...DURABILITY.map((file) => `**/${basename(file)}`)],
         },
       },
       {
         test: {
           ...{ name: 'e2e', root: 'e2e', isolate: false, ...inBrowser, retry: 1 },
-          exclude: DURABILITY.map((file) => `**/${basename(file)}`),
+          exclude: [...excluded, ...DURABILITY.map((file) => `**/${basename(file)}`)],
         },
       },
-      { test: { name: 'pages', root: 'e2e/pages', isolate: false, ...inBrowser, retry: 1 } },
+      { test: { name: 'pages', root: 'e2e/pages', exclude: excluded, isolate: false, ...inBrowser, retry: 1 } },
     ],
   },
 });

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { waitFor } from '../test-support/until.ts';
+import { ALL } from '../test-support/variants.ts';
 import { seeDemo } from './support/demo-scene.ts';
 import { claudePids, processesOf } from './support/processes.ts';
 
@@ -40,7 +41,7 @@ async function startDemo(...args: string[]) {
 }
 
 // In `npm test` the demo of the package shows it (`package`).
-if (process.env.CALLBOARD_TEST_ALL === '1')
+if (ALL)
   it('shows a newcomer what Callboard does, and leaves nothing behind', async () => {
     const { folder, child, exited, loginLink } = await startDemo('--port', '0', '--orchestrator-port', '0');
     await seeDemo(loginLink);

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { findOlderNode } from '../scripts/older-node.ts';
 import { waitFor } from '../test-support/until.ts';
+import { ALL } from '../test-support/variants.ts';
 import { withoutRunner } from '../test-support/without-runner.ts';
 import { openBrowser } from './support/browser.ts';
 import { install, type Program } from './support/callboard.ts';
@@ -15,8 +16,6 @@ import { claudePids, processesOf } from './support/processes.ts';
 import { apiOf } from './support/scene.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Builds each package anew, and installs over the previous version. */
-const ALL = process.env.CALLBOARD_TEST_ALL === '1';
 const older = findOlderNode();
 const npm = (args: string[], env: Record<string, string> = {}) =>
   execFileSync('npm', args, { encoding: 'utf8', cwd: '/', env: { ...process.env, ...env }, stdio: 'pipe' });
@@ -25,7 +24,8 @@ let folder: string;
 let tarball: string;
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-package-')));
-  tarball = pack(ROOT, join(folder, 'now'), ALL ? [] : ['--as-built']); // `npm test` has built it just before
+  // `npm run test:all` builds each package anew; `npm test` has built this one just before.
+  tarball = pack(ROOT, join(folder, 'now'), ALL ? [] : ['--as-built']);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

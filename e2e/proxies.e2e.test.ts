@@ -11,6 +11,7 @@ import { isInstalled } from '../scripts/debian.ts';
 import { makeCertificate } from '../test-support/certificates.ts';
 import { freePort } from '../test-support/free-port.ts';
 import { askHttps, type HttpsSite, openHttps } from '../test-support/https-client.ts';
+import { ALL } from '../test-support/variants.ts';
 import { httpsBrowser } from '../tools/web-server/test/log-in.ts';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
@@ -158,7 +159,7 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
   }
 
   // Caddy represents both, where it is installed; `balancer` is about nginx.
-  if (!hasCaddy || process.env.CALLBOARD_TEST_ALL === '1')
+  if (!hasCaddy || ALL)
     it.skipIf(!hasNginx)('works through nginx (needs nginx and openssl)', async () => {
       await worksThrough({ ...(await start('nginx')), ...(elsewhere && { from: elsewhere }) });
     });

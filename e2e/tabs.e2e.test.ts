@@ -1,11 +1,12 @@
 import type { BrowserContext, Page, Request } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
+import { ALL } from '../test-support/variants.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 import { apiOf } from './support/scene.ts';
 
 /** More than the six connections that a browser opens to one origin; `npm run test:all` opens ten tabs. */
-const TABS = process.env.CALLBOARD_TEST_ALL === '1' ? 10 : 7;
+const TABS = ALL ? 10 : 7;
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 
 /** A logged-in browser with that many tabs. The sessions are emulated, because this test is about the number of tabs. */

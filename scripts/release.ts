@@ -1,5 +1,5 @@
 /**
- * `npm run release -- 0.2.0`: prepares a release and stops before publishing. Sets the version, runs all tests, builds the
+ * `npm run release -- 0.2.0`: prepares a release and stops before publishing. Sets the version, runs all tests (`test:all`), builds the
  * package, and prints the remaining commands. It commits nothing.
  */
 import { execFileSync } from 'node:child_process';
@@ -43,7 +43,7 @@ if (why !== null) {
   process.exitCode = 1;
 } else {
   setVersion();
-  run('npm', ['test']);
+  run('npm', ['run', 'test:all']);
   run('npm', ['run', '--silent', 'pack']);
   console.log(`
 Nothing is published yet. What remains:

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { ALL } from '../../test-support/variants.ts';
 import type { Victims } from './killer.ts';
 import { type ChaosOptions, runChaos } from './run-chaos.ts';
 
@@ -7,9 +8,8 @@ const setting = (name: string, short: number): number => Number(process.env[`CHA
 
 /** The tests of a change try the same kills in each run; `npm run chaos` and `npm run test:all` try others each time. */
 const SEED = 20_261_123;
-const isFree = process.env.CALLBOARD_TEST_ALL === '1';
 
-export const FIXED_SEED = setting('SEED', isFree ? Math.floor(Math.random() * 1_000_000) : SEED);
+export const FIXED_SEED = setting('SEED', ALL ? Math.floor(Math.random() * 1_000_000) : SEED);
 
 /** How much is done in the short run. */
 export interface Short {

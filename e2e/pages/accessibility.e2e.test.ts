@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
+import { ALL } from '../../test-support/variants.ts';
 import { axe, findings } from '../support/axe.ts';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
@@ -7,9 +8,6 @@ import { DOT } from '../support/open-stage.ts';
 import { apiOf, makeScene, type Scene } from '../support/scene.ts';
 import { leaveSandbox } from '../support/shared-place.ts';
 import { turnTo } from '../support/turn-to.ts';
-
-/** Every page and layer in both schemes, and whole. */
-const ALL = process.env.CALLBOARD_TEST_ALL === '1';
 
 type State = (page: Page, scene: Scene) => Promise<void>;
 

@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
+import { ALL } from '../../test-support/variants.ts';
 import { axe, findings } from '../support/axe.ts';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
@@ -8,8 +9,6 @@ import { removeOrchestrator } from '../support/remove-orchestrator.ts';
 import { apiOf } from '../support/scene.ts';
 import { turnTo } from '../support/turn-to.ts';
 
-/** Every page; three of them represent the others, whose frame and rows are the same. */
-const ALL = process.env.CALLBOARD_TEST_ALL === '1';
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 800 };
 const exact = (name: string) => ({ name, exact: true });
@@ -90,6 +89,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   await first.getByRole('region', { name: 'Needs you' }).getByText('the last turn failed').waitFor();
   const views = new Map<string, Page>();
   const paths = ['/', `/stages/${failed}`, '/inbox'];
+  // Three pages represent the others, whose frame and rows are the same.
   for (const path of ALL ? [...paths, `/stages/${failed}?tab=details`, '/sessions', '/decisions'] : paths) {
     const page = path === '/' ? first : await context.newPage();
     if (page !== first) await page.goto(origin + path);

@@ -7,8 +7,8 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
+import { variants } from '../../../../test-support/variants.ts';
 import { HandshakeReport, isWhole, runHandshake } from '../../src/doctor/doctor.ts';
-import { variants } from '../support/variants.ts';
 import { doctorsProcesses, fakeClaude, lyingClaude } from './fake-claude.ts';
 import { LIES } from './lies.ts';
 

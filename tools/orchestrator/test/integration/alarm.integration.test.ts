@@ -2,9 +2,9 @@ import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { variants } from '../../../../test-support/variants.ts';
 import { answerNext, forgeInput, forgeOutput } from '../support/forge.ts';
 import { createKit, type Kit } from '../support/kit.ts';
-import { variants } from '../support/variants.ts';
 
 const bash = (command: string, id?: string) => ({ tools: [{ name: 'Bash', input: { command }, id }] });
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { BoardEvent, TranscriptEntry } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { variants } from '../../../../test-support/variants.ts';
 import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
 import { killProcess, livingProcess } from '../support/living-process.ts';
-import { variants } from '../support/variants.ts';
 
 const run = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
 const options = ['A', 'B'].map((label) => ({ label, description: label }));

@@ -4,16 +4,11 @@ import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { ALL } from '../../../../test-support/variants.ts';
 import { fakeClaude } from '../doctor/fake-claude.ts';
 import { filteredClaude } from '../support/filtered-claude.ts';
 import type { FilterName } from '../support/filters.ts';
 import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
-
-/**
- * A future CLI, or an old one: the real CLI with one thing changed. Each change is harmless or is reported to people; none
- * leaves a session stuck. `npm run test:all` tries all of them.
- */
-const ALL = process.env.CALLBOARD_TEST_ALL === '1';
 
 const TOUCH = { tools: [{ name: 'Bash', input: { command: 'echo once >> made.txt' } }] };
 const script = () => prompt({ steps: [TOUCH, { text: 'Done.' }] });
@@ -41,6 +36,10 @@ const HARMLESS: [FilterName, boolean][] = [
   ['results do not say whether they are errors', false],
 ];
 
+/**
+ * A future CLI, or an old one: the real CLI with one thing changed. Each change is harmless or is reported to people; none
+ * leaves a session stuck. `npm run test:all` tries all of them.
+ */
 describe('harmless', () => {
   it.each(HARMLESS.filter(([, isQuick]) => isQuick || ALL).map(([name]) => name))('%s', async (filter) => {
     const kit = await kitWith(filter);

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { identify, isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { afterEach, expect, it } from 'vitest';
+import { variants } from '../../../../test-support/variants.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess } from '../support/living-process.ts';
-import { variants } from '../support/variants.ts';
 
 const started: ProcessIdentity[] = [];
 afterEach(async () => {

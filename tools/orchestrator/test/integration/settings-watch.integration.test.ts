@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { variants } from '../../../../test-support/variants.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { write } from '../support/settings-files.ts';
-import { variants } from '../support/variants.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command } }] });
 const runs = (command: string) => prompt({ steps: [bash(command), { text: 'Done.' }] });

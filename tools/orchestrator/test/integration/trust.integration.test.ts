@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { variants } from '../../../../test-support/variants.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { commit, createMarks, hook, markingServer, write } from '../support/settings-files.ts';
-import { variants } from '../support/variants.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command } }] });
 const says = prompt({ steps: [{ text: 'Done.' }] });

@@ -2,9 +2,9 @@ import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { countOf } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
+import { variants } from '../../../../../test-support/variants.ts';
 import { ALL_HOOKS, type GitScene, putHooks, setUpGitScene } from '../../../test/support/git-scene.ts';
 import { stageId } from '../../../test/support/test-store.ts';
-import { variants } from '../../../test/support/variants.ts';
 import type { Worktrees } from '../worktrees.ts';
 
 /** Nothing of these worktrees is ignored by git. */
