@@ -26,7 +26,18 @@ const DURABILITY = [
 ];
 
 /** Long runs, and what is proven elsewhere by smaller tests as well (decision 143 says where). */
-const ONLY_IN_TEST_ALL = ['new-kind'];
+const ONLY_IN_TEST_ALL = [
+  'new-kind',
+  'demo.e2e',
+  'load.e2e',
+  'giant-line.e2e',
+  'emulator.integration',
+  'first-session.integration',
+  'in-process.integration',
+  'mode-of-ended-session.integration',
+  'older-release.integration',
+  'sandbox-works.integration',
+];
 const excluded = [...configDefaults.exclude, ...(ALL ? [] : ONLY_IN_TEST_ALL.map((name) => `**/${name}.*.ts`))];
 
 function integration(name: string): string {

@@ -8,7 +8,6 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { waitFor } from '../test-support/until.ts';
-import { ALL } from '../test-support/variants.ts';
 import { seeDemo } from './support/demo-scene.ts';
 import { claudePids, processesOf } from './support/processes.ts';
 
@@ -40,17 +39,16 @@ async function startDemo(...args: string[]) {
   return { folder, child, exited, loginLink, said };
 }
 
-// In `npm test` the demo of the package shows it (`package`).
-if (ALL)
-  it('shows a newcomer what Callboard does, and leaves nothing behind', async () => {
-    const { folder, child, exited, loginLink } = await startDemo('--port', '0', '--orchestrator-port', '0');
-    await seeDemo(loginLink);
-    expect(await claudePids(folder)).not.toEqual([]);
-    child.kill('SIGINT');
-    expect(await waitFor('the end of the demo', exited, slowStep)).toEqual([0, null]);
-    expect(await processesOf(folder)).toEqual([]);
-    expect(await readdir(folder)).toEqual([]);
-  });
+// `npm test` sees the demo of the package (`package`).
+it('shows a newcomer what Callboard does, and leaves nothing behind', async () => {
+  const { folder, child, exited, loginLink } = await startDemo('--port', '0', '--orchestrator-port', '0');
+  await seeDemo(loginLink);
+  expect(await claudePids(folder)).not.toEqual([]);
+  child.kill('SIGINT');
+  expect(await waitFor('the end of the demo', exited, slowStep)).toEqual([0, null]);
+  expect(await processesOf(folder)).toEqual([]);
+  expect(await readdir(folder)).toEqual([]);
+});
 
 it('uses another port than an occupied one, and is cleaned up even when it is killed', async () => {
   const other = createServer().listen(0, '127.0.0.1');

@@ -4,7 +4,6 @@ import { ProjectId, type StageId } from '@callboard/contract';
 import { createHttpTransport, type Transport, TransportError } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
-import { ALL } from '../test-support/variants.ts';
 import { startReader } from './load/clients.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
@@ -12,8 +11,8 @@ import { partPid, waitedForCpu } from './support/processes.ts';
 
 const TOKEN = 'a-token-for-the-time-of-the-test';
 const LINE = 50_000_000;
-/** Thousands of lines in one read; more of them in `npm run test:all`. */
-const LINES = ALL ? 30_000 : 10_000;
+/** Thousands of lines in one read. */
+const LINES = 30_000;
 /** How long an answer in another session may take meanwhile, not counting the time in which a busy machine has no CPU to spare. */
 const PATIENCE_MS = 5_000;
 const MB = 1024 * 1024;

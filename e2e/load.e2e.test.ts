@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { ALL } from '../test-support/variants.ts';
 import { runLoad } from './load/run-load.ts';
 import type { Sample } from './load/samples.ts';
 
@@ -7,8 +6,7 @@ import type { Sample } from './load/samples.ts';
 const setting = (name: string, short: number): number => Number(process.env[`LOAD_${name}`] ?? short);
 
 const megabytes = setting('MEGABYTES', 48);
-/** What four of each kind prove, `npm run test:all` proves with ten. */
-const clients = setting('CLIENTS', ALL ? 10 : 4);
+const clients = setting('CLIENTS', 10);
 const timeoutMs = setting('TIMEOUT_MS', 300_000);
 /** Far more than any session prints; output that a busy machine cannot ingest at once waits in the spool. */
 const megabytesPerSecond = setting('MEGABYTES_PER_SECOND', 4);

@@ -15,6 +15,7 @@ const { status } = spawnSync('vitest', ['run', '--project', 'e2e', 'load.e2e'], 
   stdio: 'inherit',
   env: {
     ...process.env,
+    CALLBOARD_TEST_ALL: '1', // npm test leaves it out
     LOAD_MEGABYTES: values.megabytes,
     LOAD_MEGABYTES_PER_SECOND: values.rate,
     LOAD_CLIENTS: values.clients,

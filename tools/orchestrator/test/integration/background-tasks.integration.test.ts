@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { mcpServer } from '../../../../test-support/mcp-server.ts';
 import { createKit } from '../support/kit.ts';
 
@@ -77,7 +78,7 @@ it('lists a background command, shows its output, and stops it', async () => {
   expect(await client.command('get_tasks', { stageId })).toEqual({ tasks: [] });
 });
 
-it('stops a subagent, which has no output', async () => {
+itAll('stops a subagent, which has no output', async () => {
   const { client, startStage } = await createKit();
   const part = prompt({ steps: [{ text: 'Working.', hangs: true }] }, 'Do the part');
   const agent = { description: 'the part', prompt: part, subagent_type: 'general-purpose' };
@@ -99,7 +100,7 @@ it('stops a subagent, which has no output', async () => {
   expect((await client.command('get_session', { stageId })).session.alarm).toBeNull();
 });
 
-it('reports the state of MCP servers, and reconnects a failed one', async () => {
+itAll('reports the state of MCP servers, and reconnects a failed one', async () => {
   const kit = await createKit();
   const { client, folder, repo } = kit;
   const broken = join(folder, 'broken');

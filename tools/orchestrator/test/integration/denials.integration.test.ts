@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Decision } from '@callboard/contract';
 import { prompt, type Script } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command } }] });
@@ -87,7 +88,7 @@ it('counts and logs denials by Claude Code itself (rule, hook or mode), and need
   expect(entries.filter((entry) => entry.kind === 'notice' && entry.code === 'permission-denied')).toEqual([]);
 });
 
-it('does not count denials by a person', async () => {
+itAll('does not count denials by a person', async () => {
   const kit = await createKit();
   const { client, startStage } = kit;
   const stageId = await startStage(say(bash('touch x')));

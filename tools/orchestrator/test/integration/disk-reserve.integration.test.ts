@@ -1,5 +1,6 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { nodeEdges } from '../../src/lib/edges.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
@@ -63,7 +64,7 @@ it('keeps messages queued below the reserve and delivers them automatically late
   await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'By now.', 'By append.', 'By steer.']);
 });
 
-it('resumes an ended session for a message sent below the reserve, even after a restart', async () => {
+itAll('resumes an ended session for a message sent below the reserve, even after a restart', async () => {
   const { disk, client, kit } = await createKitOnDisk();
   const stageId = await kit.startStage(said('First.'));
   await client.state(stageId, 'idle');

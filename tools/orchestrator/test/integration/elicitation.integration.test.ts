@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { mcpServer } from '../../../../test-support/mcp-server.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
@@ -39,7 +40,7 @@ it('shows an MCP server’s question to a person with its form, and checks the a
   expect(await result(kit, stageId)).toContain('"content":{"name":"Ada","age":36}');
 });
 
-it('lets a person decline', async () => {
+itAll('lets a person decline', async () => {
   const kit = await createKit();
   const { stageId, requestId } = await ask(kit);
   await kit.client.command('approve_tool', { stageId, requestId, decision: 'deny' });

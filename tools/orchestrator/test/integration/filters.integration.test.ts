@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { ALL } from '../../../../test-support/variants.ts';
@@ -92,7 +93,7 @@ describe('reported', () => {
     expect((await client.command('get_session', { stageId })).session.cliGaps).toContain(lack);
   });
 
-  it('a session without CLAUDE.md and hooks says so once on its card and in its transcript', async () => {
+  itAll('a session without CLAUDE.md and hooks says so once on its card and in its transcript', async () => {
     const folder = await temporaryFolder();
     const minimal = await fakeClaude(folder, `#!/bin/sh\nexec '${REAL_CLAUDE}' --bare "$@"\n`);
     const kit = await createKit({ claudePath: minimal });
@@ -107,7 +108,7 @@ describe('reported', () => {
     expect((await codes(kit, stageId)).filter((code) => code === 'cli-gaps')).toHaveLength(1);
   });
 
-  it('a refusal of initialize fails the start at once, with the text of the refusal', async () => {
+  itAll('a refusal of initialize fails the start at once, with the text of the refusal', async () => {
     const kit = await kitWith('initialize is refused');
     await expect(kit.startStage(script())).rejects.toMatchObject({
       code: 'launch_failed',
@@ -125,7 +126,7 @@ describe('reported', () => {
     expect(kinds).toContain('unknown');
   });
 
-  it.runIf(ALL)('a request that does not say what would run is denied, and shown in the transcript', async () => {
+  itAll('a request that does not say what would run is denied, and shown in the transcript', async () => {
     const kit = await kitWith('permission requests do not say what would run');
     const stageId = await kit.startStage(script());
     await kit.client.event('session-updated', (session) => session.cliGaps.length > 0);
@@ -134,7 +135,7 @@ describe('reported', () => {
     expect(await made(kit, stageId)).toBe('');
   });
 
-  it.runIf(ALL)('the model’s words under another name are shown as they came', async () => {
+  itAll('the model’s words under another name are shown as they came', async () => {
     const kit = await kitWith('messages of the model have another type');
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'A word of the model.' }] }));
     await kit.client.state(stageId, 'idle');

@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createRepository, git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { agreeToHook } from '../support/agreed-hook.ts';
 import { said, setUpReview as setUp } from '../support/review.ts';
 
@@ -49,7 +50,7 @@ it('takes uncommitted work along with the person’s message, exactly as it was 
   expect(await status(path)).toBe('');
 });
 
-it('commits without merging, and merges the done stage later without reopening it', async () => {
+itAll('commits without merging, and merges the done stage later without reopening it', async () => {
   const { path, complete, undo, stage, head } = await setUp();
   await writeFile(join(path, 'a.txt'), 'work\n');
   expect((await complete({ commit: { message: 'Work' } })).stage).toMatchObject({ column: 'done', merged: null });
@@ -151,7 +152,7 @@ it('merges a branch whose worktree was deleted, and says so if the branch is gon
   expect((await look()).undo).toEqual({ refusal: null });
 });
 
-it('says that work was merged before, if a person has merged it', async () => {
+itAll('says that work was merged before, if a person has merged it', async () => {
   const { repo, path, commit, complete, head, undo, stageId } = await setUp();
   await commit();
   await git(repo, 'merge', '--quiet', '--no-ff', '-m', 'By hand', `callboard/${stageId}`);
@@ -162,7 +163,7 @@ it('says that work was merged before, if a person has merged it', async () => {
   expect(await head()).toBe(by);
 });
 
-it('has nothing to merge in a stage without commits, and in one that never ran', async () => {
+itAll('has nothing to merge in a stage without commits, and in one that never ran', async () => {
   const { kit, complete, head } = await setUp();
   const before = await head();
   expect((await complete({ merge: true })).stage).toMatchObject({ column: 'done', merged: null });
@@ -219,7 +220,7 @@ it('takes a merge back only while that loses nothing', async () => {
   expect(reopened).toMatchObject({ column: 'review', merged: null });
 });
 
-it('merges in another repository while one is being merged', async () => {
+itAll('merges in another repository while one is being merged', async () => {
   const { kit, commit, complete } = await setUp();
   await commit();
   const other = await createRepository(join(kit.folder, 'other'));

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { backupStore } from '../../src/backup.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
@@ -46,7 +47,7 @@ it('sends the files with the first message, whenever the stage starts: edited, a
   await expect(late).rejects.toMatchObject({ code: 'stage_running' });
 });
 
-it('sends the files of a stage that waited for another one and starts automatically', async () => {
+itAll('sends the files of a stage that waited for another one and starts automatically', async () => {
   const kit = await createKit();
   const first = await create(kit, { title: 'First' });
   const second = await create(kit, { dependsOn: [first.id], autoStart: true, attachments: [dot] });
@@ -56,7 +57,7 @@ it('sends the files of a stage that waited for another one and starts automatica
   expect(sentToModel(kit)).toContain('"media_type":"image/png"');
 });
 
-it('has the files in a backup, and refuses what no message can take', async () => {
+itAll('has the files in a backup, and refuses what no message can take', async () => {
   const kit = await createKit({ isInFile: true });
   const stage = await create(kit, { attachments: [dot] });
   const copy = `${kit.folder}/copy.sqlite`;

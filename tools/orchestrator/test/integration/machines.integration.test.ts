@@ -6,6 +6,7 @@ import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../../../test-support/free-port.ts';
 import { git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
 import { until } from '../../../../test-support/until.ts';
 import { createCluster } from '../support/cluster.ts';
@@ -58,7 +59,7 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
     await client.state(stageId, 'ended');
   });
 
-  it('starts each waiting stage once, on whichever machine', async () => {
+  itAll('starts each waiting stage once, on whichever machine', async () => {
     const cluster = await createCluster(await createDatabase());
     const [desk, attic] = [
       await cluster.join('desk', { maxParallel: 2, isEmulated: true }),
@@ -145,44 +146,50 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
     expect(await machinesOf(desk)).toMatchObject([{ state: 'connected' }, { state: 'connected' }]);
   });
 
-  it('removes a lost machine from the list, which still ends what is no longer its own should it come back', async () => {
-    const cluster = await createCluster(await createDatabase());
-    const [desk, attic] = [await cluster.join('desk'), await cluster.join('attic')];
-    const { client } = desk;
-    const script = { steps: [{ tools: [append('made.txt', 'there')] }, { text: 'Done.' }] };
-    const stageId = await desk.startStage(prompt(script), { machine: 'attic' });
-    await client.event('approval-requested', (data) => data.stageId === stageId);
-    const machineId = (await machinesOf(desk))[1]?.id ?? expect.fail();
-    await expect(client.command('remove_machine', { machineId })).rejects.toMatchObject({ code: 'machine_not_lost' });
-    await attic.stop(); // its session goes on
-    await client.event('machine-updated', ({ machine }) => machine.id === machineId && machine.state === 'unreachable');
-    await client.command('declare_machine_lost', { machineId });
+  itAll(
+    'removes a lost machine from the list, which still ends what is no longer its own should it come back',
+    async () => {
+      const cluster = await createCluster(await createDatabase());
+      const [desk, attic] = [await cluster.join('desk'), await cluster.join('attic')];
+      const { client } = desk;
+      const script = { steps: [{ tools: [append('made.txt', 'there')] }, { text: 'Done.' }] };
+      const stageId = await desk.startStage(prompt(script), { machine: 'attic' });
+      await client.event('approval-requested', (data) => data.stageId === stageId);
+      const machineId = (await machinesOf(desk))[1]?.id ?? expect.fail();
+      await expect(client.command('remove_machine', { machineId })).rejects.toMatchObject({ code: 'machine_not_lost' });
+      await attic.stop(); // its session goes on
+      await client.event(
+        'machine-updated',
+        ({ machine }) => machine.id === machineId && machine.state === 'unreachable',
+      );
+      await client.command('declare_machine_lost', { machineId });
 
-    const { machine } = await client.command('remove_machine', { machineId });
-    expect(machine).toMatchObject({ name: 'attic', state: 'lost' });
-    await client.event('machine-removed', (data) => data.machineId === machineId);
-    expect(await machinesOf(desk)).toMatchObject([{ name: 'desk', projects: ['shop'] }]);
-    const board = await client.command('get_board');
-    expect(board.machines).toMatchObject([{ name: 'desk' }]);
-    await expect(client.command('declare_machine_lost', { machineId })).rejects.toMatchObject({
-      code: 'unknown_machine',
-    });
+      const { machine } = await client.command('remove_machine', { machineId });
+      expect(machine).toMatchObject({ name: 'attic', state: 'lost' });
+      await client.event('machine-removed', (data) => data.machineId === machineId);
+      expect(await machinesOf(desk)).toMatchObject([{ name: 'desk', projects: ['shop'] }]);
+      const board = await client.command('get_board');
+      expect(board.machines).toMatchObject([{ name: 'desk' }]);
+      await expect(client.command('declare_machine_lost', { machineId })).rejects.toMatchObject({
+        code: 'unknown_machine',
+      });
 
-    await attic.start(); // with its old data directory
-    await until('the machine says what it found', async () =>
-      (await client.transcript(stageId)).some((one) => one.kind === 'notice' && one.code === 'machine-back'),
-    );
-    expect(JSON.stringify(await client.transcript(stageId))).toMatch(
-      /attic is back\..*[1-9]\d* of its processes ran there, and were ended/,
-    );
-    expect(await machinesOf(desk)).toMatchObject([{ name: 'desk' }, { name: 'attic', state: 'connected' }]);
-    await attic.stop();
-    await attic.start(); // which owes nothing any more
-    const told = (await client.transcript(stageId)).filter(
-      (one) => one.kind === 'notice' && one.code === 'machine-back',
-    );
-    expect(told).toHaveLength(1);
-  });
+      await attic.start(); // with its old data directory
+      await until('the machine says what it found', async () =>
+        (await client.transcript(stageId)).some((one) => one.kind === 'notice' && one.code === 'machine-back'),
+      );
+      expect(JSON.stringify(await client.transcript(stageId))).toMatch(
+        /attic is back\..*[1-9]\d* of its processes ran there, and were ended/,
+      );
+      expect(await machinesOf(desk)).toMatchObject([{ name: 'desk' }, { name: 'attic', state: 'connected' }]);
+      await attic.stop();
+      await attic.start(); // which owes nothing any more
+      const told = (await client.transcript(stageId)).filter(
+        (one) => one.kind === 'notice' && one.code === 'machine-back',
+      );
+      expect(told).toHaveLength(1);
+    },
+  );
 
   it('takes an answer for a machine that is away, and gives it to Claude once, when that machine is back', async () => {
     const cluster = await createCluster(await createDatabase());
@@ -205,7 +212,7 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
     expect(await readFile(join(stage.worktree?.path ?? '', 'made.txt'), 'utf8')).toBe('once\n');
   });
 
-  it('shows the text that Claude writes on another machine, as it is written', async () => {
+  itAll('shows the text that Claude writes on another machine, as it is written', async () => {
     const cluster = await createCluster(await createDatabase());
     const port = await freePort();
     const attic = await cluster.join('attic', { machineUrl: `ws://127.0.0.1:${port}`, port });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
@@ -117,7 +118,7 @@ it('interrupts, holds queued messages, continues with the next one, and closes a
   });
 });
 
-it('suggests files of the worktree, and Claude reads those that a message names; a prompt names none', async () => {
+itAll('suggests files of the worktree, and Claude reads those that a message names; a prompt names none', async () => {
   const { client, startStage, model, repo } = await createKit();
   await writeFile(join(repo, 'a note.txt'), 'THE NOTE\n');
   await git(repo, 'add', '.');

@@ -4,6 +4,7 @@ import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
 import { until } from '../../../../test-support/until.ts';
 import { backupStore, restoreStore } from '../../src/backup.ts';
@@ -84,7 +85,7 @@ describe.skipIf(postgresLack !== '')(`moving a store${postgresLack && ` (${postg
     expect(next.stage.id).toBe('STAGE-3');
   });
 
-  it('backs up a shared store while it is used, into a file that another data directory can restore', async () => {
+  itAll('backs up a shared store while it is used, into a file that another data directory can restore', async () => {
     const databaseUrl = await createDatabase();
     const kit = await createKit({ machine: { databaseUrl, name: 'here' } });
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'Well.' }] }));

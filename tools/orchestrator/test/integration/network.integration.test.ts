@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 const run = promisify(execFile);
@@ -58,7 +59,7 @@ describe.skipIf(!hasSandbox)('the network of a sandbox (needs bubblewrap and soc
     expect(results.map(({ text }) => text.includes('user denied'))).toEqual([true, true]);
   });
 
-  it('closes a request once its command gives up, so that the next command asks again', async () => {
+  itAll('closes a request once its command gives up, so that the next command asks again', async () => {
     const { client, startStage } = await sandboxedKit();
     const script = prompt({ steps: [{ tools: [curl('one', 1)] }, { text: 'Done.' }] });
     const stageId = await startStage(script);

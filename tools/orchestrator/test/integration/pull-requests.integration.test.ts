@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { addRemote, createScriptedHost } from '../../../../test-support/code-host/scripted-host.ts';
 import { git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
 import { pathExists } from '../../src/lib/path-exists.ts';
@@ -106,7 +107,7 @@ it('pushes and opens a pull request, brings back what becomes of it, and is done
   expect((await stage()).column).toBe('review');
 });
 
-it('opens the pull request of a fork in its parent, once, and asks there what becomes of it', async () => {
+itAll('opens the pull request of a fork in its parent, once, and asks there what becomes of it', async () => {
   const { host, stage, commit, open, plan, there, path, creations } = await setUp({
     address: 'https://github.com/ada/shop.git',
   });
@@ -126,7 +127,7 @@ it('opens the pull request of a fork in its parent, once, and asks there what be
   expect(await there()).toBe(await git(path, 'rev-parse', 'HEAD'));
 });
 
-it('opens the merge request of a fork on GitLab in its parent, and reads its pipeline in the fork', async () => {
+itAll('opens the merge request of a fork on GitLab in its parent, and reads its pipeline in the fork', async () => {
   const { kit, host, stageId, stage, commit, open, plan, creations } = await setUp({
     address: 'git@gitlab.com:ada/shop.git',
   });
@@ -150,7 +151,7 @@ it('opens the merge request of a fork on GitLab in its parent, and reads its pip
   expect(creations()).toHaveLength(1);
 });
 
-it('opens nothing where it cannot tell whether the remote is a fork', async () => {
+itAll('opens nothing where it cannot tell whether the remote is a fork', async () => {
   const { host, commit, open, plan, creations } = await setUp();
   await commit();
   host.change({ failure: { when: 'repo view', stderr: 'error connecting to api.github.com', exitCode: 1 } });
@@ -162,7 +163,7 @@ it('opens nothing where it cannot tell whether the remote is a fork', async () =
   expect(creations()).toHaveLength(1);
 });
 
-it('does the same on GitLab', async () => {
+itAll('does the same on GitLab', async () => {
   const { kit, host, stageId, stage, commit, open, creations } = await setUp({
     address: 'git@gitlab.com:acme/shop.git',
   });
@@ -252,7 +253,7 @@ it('opens no second one after a crash between opening and storing, and keeps wha
   });
 });
 
-it('finishes stages by itself where a person wanted that, and needs somebody if it cannot', async () => {
+itAll('finishes stages by itself where a person wanted that, and needs somebody if it cannot', async () => {
   const { kit, host, stageId, stage, commit, path } = await setUp();
   await commit();
   host.change({ isLoggedIn: false });
@@ -270,7 +271,7 @@ it('finishes stages by itself where a person wanted that, and needs somebody if 
   await kit.client.event('stage-updated', ({ stage }) => stage.id === two && stage.completedAt !== null);
 });
 
-it('adds the receipt to a merge as a git note, and to a pull request where that is wanted', async () => {
+itAll('adds the receipt to a merge as a git note, and to a pull request where that is wanted', async () => {
   const { kit, host, stageId, commit, open } = await setUp();
   await commit();
   await open({ body: 'Form.', receipt: true });

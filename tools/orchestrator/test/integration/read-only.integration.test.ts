@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { until } from '../../../../test-support/until.ts';
+import { ALL } from '../../../../test-support/variants.ts';
 import { createKit } from '../support/kit.ts';
 import { watchDatabases } from '../support/read-only-store.ts';
 import { canMount, mountSmallDisk } from '../support/small-disk.ts';
@@ -48,20 +50,23 @@ it.runIf(canMount)('says once at start that the data directory is read-only, and
   await disk.remount('rw');
 });
 
-it.runIf(canMount)('says once at start that only the store is read-only, and does not call it damaged', async () => {
-  const disk = await mountSmallDisk(16);
-  const kit = await createKit({ dataDir: disk.folder });
-  await kit.stop();
-  const store = `${disk.folder}/store.sqlite`;
-  await run('mount', ['--bind', store, store]);
-  onTestFinished(async () => void (await run('umount', ['--lazy', store])));
-  await run('mount', ['-o', 'remount,bind,ro', store]);
-  const { code, stderr } = await startInVain(disk.folder, kit.env);
-  expect(code).toBeGreaterThan(0);
-  expect(stderr).toMatch(/The store in .* cannot be written: the data directory is read-only\. Make it writable/);
-  expect(stderr).not.toContain('damaged');
-  expect(stderr.split('cannot be written:')).toHaveLength(2);
-});
+it.runIf(canMount && ALL)(
+  'says once at start that only the store is read-only, and does not call it damaged',
+  async () => {
+    const disk = await mountSmallDisk(16);
+    const kit = await createKit({ dataDir: disk.folder });
+    await kit.stop();
+    const store = `${disk.folder}/store.sqlite`;
+    await run('mount', ['--bind', store, store]);
+    onTestFinished(async () => void (await run('umount', ['--lazy', store])));
+    await run('mount', ['-o', 'remount,bind,ro', store]);
+    const { code, stderr } = await startInVain(disk.folder, kit.env);
+    expect(code).toBeGreaterThan(0);
+    expect(stderr).toMatch(/The store in .* cannot be written: the data directory is read-only\. Make it writable/);
+    expect(stderr).not.toContain('damaged');
+    expect(stderr.split('cannot be written:')).toHaveLength(2);
+  },
+);
 
 it('answers with an explanation while the store is read-only, claims no success, and continues once it is writable', async () => {
   const databases = watchDatabases();
@@ -103,7 +108,7 @@ it('ingests output printed while the store was read-only, once, when it is writa
   expect(texts).toEqual(['Said meanwhile.']);
 });
 
-it('does not report that all is well if the store begins to fail during that check', async () => {
+itAll('does not report that all is well if the store begins to fail during that check', async () => {
   const databases = watchDatabases();
   const { client, dataDir } = await createKit({ limits: { diskLookMs: 60_000 } });
   // The check reads `doctor`'s findings, and takes as long as the test holds the other end.

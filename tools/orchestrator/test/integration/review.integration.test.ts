@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { until } from '../../../../test-support/until.ts';
 import { findCommandProcesses } from '../../src/claude/processes/marked-processes.ts';
 import { createKit } from '../support/kit.ts';
@@ -13,52 +14,55 @@ const write = (file: string, content: string) => ({
   input: { command: `printf '${content}' > ${file}`, description: 'Write it' },
 });
 
-it('gives Claude the comments on its changes, tells the last turn apart, and marks what it has answered', async () => {
-  const kit = await createKit();
-  const { client, model } = kit;
-  const stageId = await kit.startStage(
-    prompt({ steps: [{ tools: [write('a.txt', 'one\\ntwo\\nthree\\n')] }, { text: 'Done.' }] }),
-  );
-  const { requestId } = await client.event('approval-requested');
-  await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
-  await client.state(stageId, 'idle');
-  const { stage } = await client.command('get_stage', { stageId });
-  const path = stage.worktree?.path ?? '';
-  const marked = (n: number) =>
-    until(`the count after turn ${n}`, async () => {
-      const { session } = await client.command('get_session', { stageId });
-      return session.changes?.additions === n;
+itAll(
+  'gives Claude the comments on its changes, tells the last turn apart, and marks what it has answered',
+  async () => {
+    const kit = await createKit();
+    const { client, model } = kit;
+    const stageId = await kit.startStage(
+      prompt({ steps: [{ tools: [write('a.txt', 'one\\ntwo\\nthree\\n')] }, { text: 'Done.' }] }),
+    );
+    const { requestId } = await client.event('approval-requested');
+    await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+    await client.state(stageId, 'idle');
+    const { stage } = await client.command('get_stage', { stageId });
+    const path = stage.worktree?.path ?? '';
+    const marked = (n: number) =>
+      until(`the count after turn ${n}`, async () => {
+        const { session } = await client.command('get_session', { stageId });
+        return session.changes?.additions === n;
+      });
+    await marked(3);
+
+    const on = { stageId, path: 'a.txt', side: 'new' } as const;
+    await client.command('add_comment', { ...on, line: 2, text: said('Write four instead.') });
+    const commentId = randomUUID();
+    for (const text of ['Keep this.', 'Added once.'])
+      await client.command('add_comment', { ...on, commentId, path: 'README.md', line: 1, text });
+    const { message, comments } = await client.command('send_comments', { stageId });
+    expect(message.status).toBe('sent');
+    await client.state(stageId, 'idle');
+    const heard = JSON.stringify(model.requests.at(-1)?.messages);
+    expect(heard).toContain('2. a.txt, line 2:\\n```\\ntwo\\n```');
+    const states = async () => (await client.command('get_comments', { stageId })).comments.map(({ state }) => state);
+    expect(await states()).toEqual(['answered', 'answered']);
+    // Sent again, as if the reply had been lost.
+    await client.command('send_comments', { stageId, ids: comments.map(({ id }) => id) });
+    const users = (await client.transcript(stageId)).filter(({ kind }) => kind === 'user');
+    expect(users).toHaveLength(2);
+
+    // The second turn changed nothing; what comes after it is neither of it nor lost.
+    await writeFile(join(path, 'a.txt'), `zero\n${await readFile(join(path, 'a.txt'), 'utf8')}`);
+    await until('the mark of the second turn', async () => {
+      const { diff } = await client.command('get_diff', { stageId, range: 'turn' });
+      return diff.files[0]?.additions === 1;
     });
-  await marked(3);
-
-  const on = { stageId, path: 'a.txt', side: 'new' } as const;
-  await client.command('add_comment', { ...on, line: 2, text: said('Write four instead.') });
-  const commentId = randomUUID();
-  for (const text of ['Keep this.', 'Added once.'])
-    await client.command('add_comment', { ...on, commentId, path: 'README.md', line: 1, text });
-  const { message, comments } = await client.command('send_comments', { stageId });
-  expect(message.status).toBe('sent');
-  await client.state(stageId, 'idle');
-  const heard = JSON.stringify(model.requests.at(-1)?.messages);
-  expect(heard).toContain('2. a.txt, line 2:\\n```\\ntwo\\n```');
-  const states = async () => (await client.command('get_comments', { stageId })).comments.map(({ state }) => state);
-  expect(await states()).toEqual(['answered', 'answered']);
-  // Sent again, as if the reply had been lost.
-  await client.command('send_comments', { stageId, ids: comments.map(({ id }) => id) });
-  const users = (await client.transcript(stageId)).filter(({ kind }) => kind === 'user');
-  expect(users).toHaveLength(2);
-
-  // The second turn changed nothing; what comes after it is neither of it nor lost.
-  await writeFile(join(path, 'a.txt'), `zero\n${await readFile(join(path, 'a.txt'), 'utf8')}`);
-  await until('the mark of the second turn', async () => {
-    const { diff } = await client.command('get_diff', { stageId, range: 'turn' });
-    return diff.files[0]?.additions === 1;
-  });
-  const { diff } = await client.command('get_diff', { stageId });
-  expect(diff.files[0]).toMatchObject({ path: 'a.txt', additions: 4 });
-  const [first] = (await client.command('get_comments', { stageId })).comments;
-  expect(first).toMatchObject({ line: 3, state: 'answered', hasMoved: false });
-});
+    const { diff } = await client.command('get_diff', { stageId });
+    expect(diff.files[0]).toMatchObject({ path: 'a.txt', additions: 4 });
+    const [first] = (await client.command('get_comments', { stageId })).comments;
+    expect(first).toMatchObject({ line: 3, state: 'answered', hasMoved: false });
+  },
+);
 
 it('neither loses nor doubles comments if it is killed while they are sent', async () => {
   const kit = await createKit({ isEmulated: true, where: 'apart' });
@@ -169,7 +173,7 @@ it('asks Claude for a review and a text beside the conversation, changes nothing
   expect(heard).not.toContain('strict colleague');
 });
 
-it('reviews as a phase: what it finds waits for a person, goes to Claude, and the pipeline goes on', async () => {
+itAll('reviews as a phase: what it finds waits for a person, goes to Claude, and the pipeline goes on', async () => {
   const { client, model, startStage } = await createKit();
   const phases = [
     { name: 'Build', prompt: said('Built.'), gate: 'human' },

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { RequestId, StageId } from '@callboard/contract';
 import { prompt, type Script } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { dataDirLayout } from '../../src/data-dir.ts';
 import { nodeEdges } from '../../src/lib/edges.ts';
 import { createDenialRetries } from '../../src/rules/denial-retries.ts';
@@ -172,7 +173,7 @@ it('has Claude make a call again that was allowed just before a SIGKILL, once', 
   expect(decisions.at(-1)).toMatchObject({ requestId, settlement: { how: 'retried', by: 'Ada' } });
 });
 
-it('allows what the mode denied, exactly and for an hour, and has Claude try it again', async () => {
+itAll('allows what the mode denied, exactly and for an hour, and has Claude try it again', async () => {
   const kit = await createKit();
   const { client, startStage } = kit;
   const stageId = await startStage(say({ text: 'Hello.' }), { permissionMode: 'dontAsk' });

@@ -4,6 +4,7 @@ import type { Isolation } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { checkSandbox } from '../../src/claude/sandbox/sandbox-check.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { write } from '../support/settings-files.ts';
@@ -77,27 +78,28 @@ describe('a session in the sandbox', () => {
     );
   });
 
-  it('does not get in the way of other sessions of its repository or of people in the main checkout', async ({
-    skip,
-  }) => {
-    if (!works) skip('the sandbox does not work here');
-    const kit = await inside();
-    const { client, repo } = kit;
-    const commands = Array.from({ length: 12 }, (_, index) => `echo ${index} >> ran.txt`);
-    const stageIds = [await kit.startStage(runs(...commands)), await kit.startStage(runs(...commands))];
-    // Git does this now and then on its own. A former file is gone then, and no empty file may hide that.
-    await git(repo, 'pack-refs', '--all');
-    await git(repo, 'config', 'user.nickname', 'Ada');
-    for (const stageId of stageIds) await client.state(stageId, 'idle');
-    for (const stageId of stageIds) {
-      const texts = (await results(kit, stageId)).map(({ text }) => text);
-      expect(texts).toEqual(commands.map(() => '(Bash completed with no output)'));
-      expect(await git(await worktreeOf(kit, stageId), 'log', '--format=%s', 'main')).not.toBe('');
-    }
-    expect(await git(repo, 'status', '--porcelain')).toBe('');
-  });
+  itAll(
+    'does not get in the way of other sessions of its repository or of people in the main checkout',
+    async ({ skip }) => {
+      if (!works) skip('the sandbox does not work here');
+      const kit = await inside();
+      const { client, repo } = kit;
+      const commands = Array.from({ length: 12 }, (_, index) => `echo ${index} >> ran.txt`);
+      const stageIds = [await kit.startStage(runs(...commands)), await kit.startStage(runs(...commands))];
+      // Git does this now and then on its own. A former file is gone then, and no empty file may hide that.
+      await git(repo, 'pack-refs', '--all');
+      await git(repo, 'config', 'user.nickname', 'Ada');
+      for (const stageId of stageIds) await client.state(stageId, 'idle');
+      for (const stageId of stageIds) {
+        const texts = (await results(kit, stageId)).map(({ text }) => text);
+        expect(texts).toEqual(commands.map(() => '(Bash completed with no output)'));
+        expect(await git(await worktreeOf(kit, stageId), 'log', '--format=%s', 'main')).not.toBe('');
+      }
+      expect(await git(repo, 'status', '--porcelain')).toBe('');
+    },
+  );
 
-  it('says that the sandbox made a command fail', async ({ skip }) => {
+  itAll('says that the sandbox made a command fail', async ({ skip }) => {
     if (!works) skip('the sandbox does not work here');
     const kit = await inside();
     const stageId = await kit.startStage(runs(`touch ${kit.folder}/outside`));
@@ -138,7 +140,7 @@ describe('a session in the sandbox', () => {
     expect(await isolationOf(kit, stageId)).toMatchObject({ level: 'noticed', reason: 'command-left' });
   });
 
-  it('reports settings that begin to let commands out, and keeps them in regardless', async ({ skip }) => {
+  itAll('reports settings that begin to let commands out, and keeps them in regardless', async ({ skip }) => {
     if (!works) skip('the sandbox does not work here');
     const kit = await inside({}, { limits: { settingsLookMs: 200 } });
     const { client } = kit;
@@ -156,7 +158,7 @@ describe('a session in the sandbox', () => {
   });
 });
 
-it('runs commands outside, and says why, where the project or the stage says so', async () => {
+itAll('runs commands outside, and says why, where the project or the stage says so', async () => {
   const kit = await createKit();
   const { client } = kit;
   const outside = join(kit.folder, 'outside');

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { until } from '../../../../test-support/until.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
@@ -65,14 +66,17 @@ it('refuses messages from another session, even if the user’s own settings acc
   expect(await turnsOf(kit, reader)).toBe(1);
 });
 
-it('shows the message with its sender, not as a person’s words and without an alarm, where the project allows it', async () => {
-  const kit = await createKit();
-  await kit.client.command('update_project', { projectId: kit.projectId, settings: { sessionMessages: true } });
-  const { reader } = await writeToAnother(kit);
-  await until('the turn that reads it is over', async () => (await turnsOf(kit, reader)) === 2);
-  const [told] = (await noticesOf(kit, reader)).filter(({ code }) => code === 'session-message');
-  expect(told?.text).toMatch(/^Another Claude Code session \(.+\) wrote to Claude: Hello from a script$/);
-  expect((await entriesOf(kit, reader)).filter(({ kind }) => kind === 'user')).toHaveLength(1);
-  const { session } = await kit.client.command('get_session', { stageId: reader });
-  expect(session.alarm).toBeNull();
-});
+itAll(
+  'shows the message with its sender, not as a person’s words and without an alarm, where the project allows it',
+  async () => {
+    const kit = await createKit();
+    await kit.client.command('update_project', { projectId: kit.projectId, settings: { sessionMessages: true } });
+    const { reader } = await writeToAnother(kit);
+    await until('the turn that reads it is over', async () => (await turnsOf(kit, reader)) === 2);
+    const [told] = (await noticesOf(kit, reader)).filter(({ code }) => code === 'session-message');
+    expect(told?.text).toMatch(/^Another Claude Code session \(.+\) wrote to Claude: Hello from a script$/);
+    expect((await entriesOf(kit, reader)).filter(({ kind }) => kind === 'user')).toHaveLength(1);
+    const { session } = await kit.client.command('get_session', { stageId: reader });
+    expect(session.alarm).toBeNull();
+  },
+);

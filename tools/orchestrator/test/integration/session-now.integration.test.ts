@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createKit } from '../support/kit.ts';
 
 const WORDS = 'The index is built from the titles of all pages. ';
@@ -39,7 +40,7 @@ it('tells what Claude does at each moment: a running command, the end of its tex
   expect(stored).not.toContain('writing');
 });
 
-it('tells nothing any more when the process has died', async () => {
+itAll('tells nothing any more when the process has died', async () => {
   const { client, startStage } = await createKit();
   const run = { name: 'Bash', input: { command: WAITS, description: 'Wait' } };
   const stageId = await startStage(prompt({ steps: [{ tools: [run] }] }));

@@ -4,6 +4,7 @@ import type { TranscriptEntry } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createKit } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
@@ -131,39 +132,50 @@ it('explains that the API is overloaded, continues after a failed turn with the 
   await client.state(stageId, 'idle');
 });
 
-it('shows the work, text, thinking and requests of subagents under the call that started them, even after the turn', async () => {
-  const { client, startStage } = await createKit();
-  const touch = { name: 'Bash', input: { command: 'touch child.txt', description: 'Make it' } };
-  const child = prompt({ steps: [{ tools: [touch] }, { text: 'Child done.' }] }, 'Do the part');
-  const agent = { name: 'Agent', input: { description: 'the tests', prompt: child, subagent_type: 'general-purpose' } };
-  const stageId = await startStage(prompt({ steps: [{ tools: [agent] }, { text: 'Started it.' }] }));
-  const asked = await client.event('approval-requested');
-  expect(asked.agent).toBe('the tests');
-  await client.event('session-updated', ({ lastTurn }) => lastTurn !== null);
-  await client.command('approve_tool', { stageId, requestId: asked.requestId, decision: 'allow' });
-  await client.state(stageId, 'idle');
-  const entries = await client.transcript(stageId);
-  const call = entries.find((entry) => entry.kind === 'tool-use' && entry.toolName === 'Agent');
-  const callId = call?.kind === 'tool-use' ? call.toolUseId : '';
-  const inner = entries.find((entry) => entry.kind === 'tool-use' && entry.toolName === 'Bash');
-  expect(inner?.parentToolUseId).toBe(callId);
+itAll(
+  'shows the work, text, thinking and requests of subagents under the call that started them, even after the turn',
+  async () => {
+    const { client, startStage } = await createKit();
+    const touch = { name: 'Bash', input: { command: 'touch child.txt', description: 'Make it' } };
+    const child = prompt({ steps: [{ tools: [touch] }, { text: 'Child done.' }] }, 'Do the part');
+    const agent = {
+      name: 'Agent',
+      input: { description: 'the tests', prompt: child, subagent_type: 'general-purpose' },
+    };
+    const stageId = await startStage(prompt({ steps: [{ tools: [agent] }, { text: 'Started it.' }] }));
+    const asked = await client.event('approval-requested');
+    expect(asked.agent).toBe('the tests');
+    await client.event('session-updated', ({ lastTurn }) => lastTurn !== null);
+    await client.command('approve_tool', { stageId, requestId: asked.requestId, decision: 'allow' });
+    await client.state(stageId, 'idle');
+    const entries = await client.transcript(stageId);
+    const call = entries.find((entry) => entry.kind === 'tool-use' && entry.toolName === 'Agent');
+    const callId = call?.kind === 'tool-use' ? call.toolUseId : '';
+    const inner = entries.find((entry) => entry.kind === 'tool-use' && entry.toolName === 'Bash');
+    expect(inner?.parentToolUseId).toBe(callId);
 
-  // The parent waits for this one, whose text and thinking are shown.
-  const counting = prompt({ steps: [{ thinking: 'How many?', text: 'I count them.', tools: [] }] }, 'Count them');
-  const waited = { description: 'count', prompt: counting, subagent_type: 'general-purpose', run_in_background: false };
-  await client.command('send_message', {
-    stageId,
-    message: prompt({ steps: [{ tools: [{ name: 'Agent', input: waited }] }, { text: 'Counted.' }] }),
-  });
-  const isCounted = (entry: TranscriptEntry) => entry.kind === 'text' && entry.text === 'Counted.';
-  await expect.poll(async () => (await client.transcript(stageId)).some(isCounted)).toBe(true);
-  const later = (await client.transcript(stageId)).slice(entries.length);
-  const waitedFor = later.find((entry) => entry.kind === 'tool-use');
-  const within = later.filter((entry) => entry.parentToolUseId === waitedFor?.toolUseId);
-  expect(within.map((entry) => entry.kind)).toEqual(['thinking', 'text']);
-});
+    // The parent waits for this one, whose text and thinking are shown.
+    const counting = prompt({ steps: [{ thinking: 'How many?', text: 'I count them.', tools: [] }] }, 'Count them');
+    const waited = {
+      description: 'count',
+      prompt: counting,
+      subagent_type: 'general-purpose',
+      run_in_background: false,
+    };
+    await client.command('send_message', {
+      stageId,
+      message: prompt({ steps: [{ tools: [{ name: 'Agent', input: waited }] }, { text: 'Counted.' }] }),
+    });
+    const isCounted = (entry: TranscriptEntry) => entry.kind === 'text' && entry.text === 'Counted.';
+    await expect.poll(async () => (await client.transcript(stageId)).some(isCounted)).toBe(true);
+    const later = (await client.transcript(stageId)).slice(entries.length);
+    const waitedFor = later.find((entry) => entry.kind === 'tool-use');
+    const within = later.filter((entry) => entry.parentToolUseId === waitedFor?.toolUseId);
+    expect(within.map((entry) => entry.kind)).toEqual(['thinking', 'text']);
+  },
+);
 
-it('does not send a held message when it ends an idle process', async () => {
+itAll('does not send a held message when it ends an idle process', async () => {
   const { client, startStage, endIdle } = await createKit({ isEmulated: true });
   const bash = { name: 'Bash', input: { command: 'true', description: 'Do it' } };
   const stageId = await startStage(prompt({ steps: [{ tools: [bash] }] }));
@@ -176,7 +188,7 @@ it('does not send a held message when it ends an idle process', async () => {
   expect(session).toMatchObject({ state: 'ended', queue: [{ text: 'go on' }] });
 });
 
-it('keeps what Claude Code offers: for its stage, its project, and the rest of the board', async () => {
+itAll('keeps what Claude Code offers: for its stage, its project, and the rest of the board', async () => {
   const { client, startStage, repo } = await createKit();
   const ask = async (wanted: Record<string, unknown>) => {
     const { capabilities, from } = await client.command('get_capabilities', wanted);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { variants } from '../../../../test-support/variants.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { write } from '../support/settings-files.ts';
@@ -58,7 +59,7 @@ it.each(variants(places))(
   },
 );
 
-it('raises an alarm when the hook that allowed a tool may have been slipped in beside the user’s own', async () => {
+itAll('raises an alarm when the hook that allowed a tool may have been slipped in beside the user’s own', async () => {
   const kit = await createKit(SOON);
   const { client } = kit;
   const hook = (command: string) => ({
@@ -74,7 +75,7 @@ it('raises an alarm when the hook that allowed a tool may have been slipped in b
   expect((await kit.alarm(stageId)).detail).toContain('permissionDecision');
 });
 
-it('reports a helper and a variable that are written while a session runs', async () => {
+itAll('reports a helper and a variable that are written while a session runs', async () => {
   const kit = await createKit(SOON);
   const { client } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));

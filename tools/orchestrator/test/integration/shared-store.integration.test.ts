@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../../../../test-support/free-port.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createDatabaseOn, postgresLack, startPostgres } from '../../../../test-support/postgres.ts';
 import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
 import { livingProcess } from '../support/living-process.ts';
@@ -80,7 +81,7 @@ describe.skipIf(postgresLack !== '')(`a shared store${postgresLack && ` (${postg
     expect(steps.filter((step) => step !== 1)).toEqual([1_000_000_001]);
   });
 
-  it('stops in order while PostgreSQL is gone, and goes on at the next start', async () => {
+  itAll('stops in order while PostgreSQL is gone, and goes on at the next start', async () => {
     const { server, databaseUrl } = await ownServer();
     const kit = await createKit({ machine: { databaseUrl, name: 'here' } });
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'Said meanwhile.', gate: 'go' }] }));
@@ -102,7 +103,7 @@ describe.skipIf(postgresLack !== '')(`a shared store${postgresLack && ` (${postg
     expect(await textsOf(kit, stageId)).toEqual(['Said meanwhile.']);
   });
 
-  it('starts on the second host of a URL while the first is down', async () => {
+  itAll('starts on the second host of a URL while the first is down', async () => {
     const { databaseUrl } = await ownServer();
     const url = new URL(databaseUrl);
     const hosts = `127.0.0.1:${await freePort()},${url.host}`;

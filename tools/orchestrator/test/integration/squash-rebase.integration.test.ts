@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { setUpReview } from '../support/review.ts';
 
 const FIVE = 'one\ntwo\nthree\nfour\nfive\n';
@@ -48,7 +49,7 @@ it('squashes the commits into one on the moved target, with the message of the p
   expect(await git(repo, 'branch', '--list', branch)).toContain(branch);
 });
 
-it('takes the message of a single commit, and drafts one with uncommitted work', async () => {
+itAll('takes the message of a single commit, and drafts one with uncommitted work', async () => {
   const { path, commit, look, complete, log, undo, seen } = await setUp();
   await commit('a.txt');
   await git(path, 'commit', '--quiet', '--amend', '-m', 'Only this\n\nAnd why.');
@@ -98,7 +99,7 @@ it('rebases as git does: authors and dates stay, merge commits and empty ones go
   expect([await read('b.txt'), await read('last.txt'), await status()]).toEqual(['work\n', 'main\n', '']);
 });
 
-it('fast-forwards to the same commits if main has not moved', async () => {
+itAll('fast-forwards to the same commits if main has not moved', async () => {
   const { commit, complete, head, own, undo, before } = await setUp();
   await commit('a.txt');
   await commit('b.txt');
@@ -125,7 +126,7 @@ it.each(['squash', 'rebase'] as const)('tells where a %s would conflict, and cha
   expect(await stage()).toMatchObject({ column: 'review', merged: null });
 });
 
-it.each(['squash', 'rebase'] as const)('refuses a %s for the same reasons as a merge', async (method) => {
+itAll.each(['squash', 'rebase'] as const)('refuses a %s for the same reasons as a merge', async (method) => {
   const { repo, path, commit, complete, look, seen, head, own, undo, read } = await setUp();
   await commit('a.txt');
   const shown = await seen();
@@ -190,7 +191,7 @@ it('knows a squashed branch as merged, and later commits as not', async () => {
   expect(await git(repo, 'branch', '--list', branch)).toBe('');
 });
 
-it('keeps the branch if its squash was taken back, or main no longer has it', async () => {
+itAll('keeps the branch if its squash was taken back, or main no longer has it', async () => {
   const { repo, commit, complete, undo, stageId, client, before } = await setUp();
   const isKept = async () => (await client.command('get_removal', { stageId })).removal.branch?.isKept;
   await commit('a.txt');
@@ -204,7 +205,7 @@ it('keeps the branch if its squash was taken back, or main no longer has it', as
   expect((await client.command('remove_stage', { stageId })).left).toContain('was kept');
 });
 
-it('says that a person has brought in the same changes', async () => {
+itAll('says that a person has brought in the same changes', async () => {
   const { repo, commit, complete, head, branch, look } = await setUp();
   await commit('a.txt');
   await git(repo, 'merge', '--quiet', '--squash', branch);

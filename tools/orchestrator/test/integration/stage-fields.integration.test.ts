@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { commitAll, git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
@@ -62,7 +63,7 @@ it('refuses a base that is missing, and a branch that is taken or that another s
   await client.command('update_stage', { stageId: stage.id, patch: { branch: 'feature/x', effort: 'max' } });
 });
 
-it('imports effort, base, branch and group, and names the file that git would refuse', async () => {
+itAll('imports effort, base, branch and group, and names the file that git would refuse', async () => {
   const { client, repo } = await createKit();
   const folder = join(repo, 'stages');
   await mkdir(folder);
@@ -79,7 +80,7 @@ it('imports effort, base, branch and group, and names the file that git would re
   });
 });
 
-it('lists branches and files of a project before anything was started', async () => {
+itAll('lists branches and files of a project before anything was started', async () => {
   const { client } = await createKit();
   expect(await client.command('get_branches', { projectId: 'shop' })).toEqual({ current: 'main', branches: ['main'] });
   expect(await client.command('suggest_project_files', { projectId: 'shop', query: 'read' })).toEqual({
@@ -90,7 +91,7 @@ it('lists branches and files of a project before anything was started', async ()
   });
 });
 
-it('runs the prompt as a command only if a person chose that', async () => {
+itAll('runs the prompt as a command only if a person chose that', async () => {
   const { client, startStage } = await createKit();
   const asked = await startStage('/context', { promptIsCommand: true });
   await client.state(asked, 'idle');

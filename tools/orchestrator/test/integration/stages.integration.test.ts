@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { createRepository, git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createKit } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
@@ -84,39 +85,42 @@ it('starts eligible stages automatically, in order of priority and dependencies,
   });
 });
 
-it('imports stages from Markdown files, repeats it without duplicates, and refuses a folder with errors as a whole', async () => {
-  const { client, repo } = await createKit();
-  const folder = join(repo, 'stages');
-  await mkdir(join(folder, 'epic'), { recursive: true });
-  const write = (name: string, text: string) => writeFile(join(folder, name), text);
-  await write('README.md', '# No frontmatter, no stage\n');
-  await write('1.md', '---\nid: STAGE-001-001-001\ntitle: Schema\nstatus: Complete\n---\nMake the schema.\n');
-  await write(
-    'epic/2.md',
-    '---\nid: STAGE-001-001-002\ntitle: API\ndepends_on: [STAGE-001-001-001]\npriority: 1\n---\nMake the API.\n',
-  );
-  const done = await client.command('import_stages', { projectId: 'shop', path: 'stages' });
-  expect(done).toMatchObject({ created: 2, updated: 0 });
-  expect(done.stages.map(({ id, column }) => [id, column])).toEqual([
-    ['STAGE-001-001-001', 'done'],
-    ['STAGE-001-001-002', 'ready'],
-  ]);
-  await write(
-    'epic/2.md',
-    '---\nid: STAGE-001-001-002\ntitle: The API\ndepends_on: STAGE-001-001-001\n---\nMake it.\n',
-  );
-  const again = await client.command('import_stages', { projectId: 'shop', path: 'stages' });
-  expect(again).toMatchObject({ created: 0, updated: 2 });
-  expect(again.stages[1]).toMatchObject({ title: 'The API', prompt: 'Make it.', priority: 1 });
+itAll(
+  'imports stages from Markdown files, repeats it without duplicates, and refuses a folder with errors as a whole',
+  async () => {
+    const { client, repo } = await createKit();
+    const folder = join(repo, 'stages');
+    await mkdir(join(folder, 'epic'), { recursive: true });
+    const write = (name: string, text: string) => writeFile(join(folder, name), text);
+    await write('README.md', '# No frontmatter, no stage\n');
+    await write('1.md', '---\nid: STAGE-001-001-001\ntitle: Schema\nstatus: Complete\n---\nMake the schema.\n');
+    await write(
+      'epic/2.md',
+      '---\nid: STAGE-001-001-002\ntitle: API\ndepends_on: [STAGE-001-001-001]\npriority: 1\n---\nMake the API.\n',
+    );
+    const done = await client.command('import_stages', { projectId: 'shop', path: 'stages' });
+    expect(done).toMatchObject({ created: 2, updated: 0 });
+    expect(done.stages.map(({ id, column }) => [id, column])).toEqual([
+      ['STAGE-001-001-001', 'done'],
+      ['STAGE-001-001-002', 'ready'],
+    ]);
+    await write(
+      'epic/2.md',
+      '---\nid: STAGE-001-001-002\ntitle: The API\ndepends_on: STAGE-001-001-001\n---\nMake it.\n',
+    );
+    const again = await client.command('import_stages', { projectId: 'shop', path: 'stages' });
+    expect(again).toMatchObject({ created: 0, updated: 2 });
+    expect(again.stages[1]).toMatchObject({ title: 'The API', prompt: 'Make it.', priority: 1 });
 
-  await write('3.md', '---\nid: ../x\ntitle: ""\n---\nBody\n');
-  await write('4.md', '---\nid: STAGE-9\ntitle: A\ndepends_on: [STAGE-404]\n---\nBody\n');
-  const refused = client.command('import_stages', { projectId: 'shop', path: 'stages' });
-  await expect(refused).rejects.toMatchObject({ code: 'import_failed', message: expect.stringContaining('3.md') });
-  expect((await client.command('get_board')).stages).toHaveLength(2);
-});
+    await write('3.md', '---\nid: ../x\ntitle: ""\n---\nBody\n');
+    await write('4.md', '---\nid: STAGE-9\ntitle: A\ndepends_on: [STAGE-404]\n---\nBody\n');
+    const refused = client.command('import_stages', { projectId: 'shop', path: 'stages' });
+    await expect(refused).rejects.toMatchObject({ code: 'import_failed', message: expect.stringContaining('3.md') });
+    expect((await client.command('get_board')).stages).toHaveLength(2);
+  },
+);
 
-it('names both files when another project already uses an id', async () => {
+itAll('names both files when another project already uses an id', async () => {
   const { client, repo, folder } = await createKit();
   const other = await createRepository(join(folder, 'other'));
   const { project } = await client.command('create_project', { path: other });
@@ -172,7 +176,7 @@ it('shows the change of a worktree, merges it once it is committed, and refuses 
   expect(await readFile(join(repo, 'nëu file.txt'), 'utf8')).toBe('new\n');
 });
 
-it('merges exactly the commit that a person reviewed', async () => {
+itAll('merges exactly the commit that a person reviewed', async () => {
   const { client, startStage, repo } = await createKit({ isEmulated: true });
   const stageId = await startStage(said('Nothing yet.'));
   await client.state(stageId, 'idle');
@@ -209,7 +213,7 @@ it('merges exactly the commit that a person reviewed', async () => {
   expect(await git(repo, 'log', '-1', '--format=%s')).toBe(`Merge branch 'callboard/${stageId}' into main`);
 });
 
-it('merges nothing of a stage that cannot be completed', async () => {
+itAll('merges nothing of a stage that cannot be completed', async () => {
   const { client, startStage, repo } = await createKit({ isEmulated: true });
   const steps = [{ tools: [{ name: 'Bash', input: { command: 'touch a' } }] }];
   const stageId = await startStage(prompt({ steps }));
@@ -223,7 +227,7 @@ it('merges nothing of a stage that cannot be completed', async () => {
   expect(await git(repo, 'rev-parse', 'HEAD')).toBe(head);
 });
 
-it('copies listed ignored files into a new worktree, and keeps unmerged work when a stage is deleted', async () => {
+itAll('copies listed ignored files into a new worktree, and keeps unmerged work when a stage is deleted', async () => {
   const { client, startStage, repo } = await createKit({ isEmulated: true });
   await writeFile(join(repo, '.gitignore'), '.env\nbig/\n');
   await git(repo, 'add', '.');

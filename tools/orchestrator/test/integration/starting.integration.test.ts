@@ -1,5 +1,6 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createKit } from '../support/kit.ts';
 
 /** Starts a stage, and returns while its process is being launched. */
@@ -24,7 +25,7 @@ it('keeps a mode and a model chosen during the start', async () => {
   expect(stage.model).toBe('haiku');
 });
 
-it('stops a session during its start', async () => {
+itAll('stops a session during its start', async () => {
   const { client, stageId, started } = await starting();
   started.catch(() => undefined); // it may never come up
   await client.command('stop_stage', { stageId });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { variants } from '../../../../test-support/variants.ts';
 import { createKit, type Kit } from '../support/kit.ts';
@@ -147,7 +148,7 @@ it('keeps the deny and ask rules of the settings it leaves out, and passes on wh
   expect(await noticeOf(kit, stageId, 'settings-left-out')).toBeDefined();
 });
 
-it('keeps the user’s own settings, hooks and MCP servers in an untrusted repository', async () => {
+itAll('keeps the user’s own settings, hooks and MCP servers in an untrusted repository', async () => {
   const kit = await createKit();
   const marks = await createMarks(kit.folder);
   await commit(kit.repo, {
@@ -164,7 +165,7 @@ it('keeps the user’s own settings, hooks and MCP servers in an untrusted repos
   expect(await marks.left()).toEqual(['mine', 'server']);
 });
 
-it('asks again when the settings change on a branch, and then trusts both', async () => {
+itAll('asks again when the settings change on a branch, and then trusts both', async () => {
   const kit = await createKit();
   const { client, repo } = kit;
   const marks = await createMarks(kit.folder);
@@ -210,30 +211,33 @@ it('agrees to exactly what the person reviewed', async () => {
   expect(await marks.left()).toEqual([]);
 });
 
-it('names the commands, agents and skills that are left out, and what the lines of an agent or a command switch on', async () => {
-  const kit = await createKit();
-  await commit(kit.repo, {
-    '.claude/agents/helper.md': '---\nname: helper\ndescription: d\npermissionMode: acceptEdits\n---\nYou help.',
-    '.claude/commands/deploy.md': '---\ndescription: d\nallowed-tools: Bash(touch *)\n---\nDeploy $ARGUMENTS',
-    '.claude/skills/tidy/SKILL.md': `---\nname: tidy\ndescription: d\n---\nTidy up.`,
-  });
-  expect((await trustOf(kit)).items).toMatchObject([
-    { kind: 'mode', value: 'acceptEdits', file: '.claude/agents/helper.md' },
-    { kind: 'rule', value: 'Bash(touch *)', file: '.claude/commands/deploy.md' },
-  ]);
-  const stageId = await finish(kit);
-  const { session } = await kit.client.command('get_session', { stageId });
-  expect(session.leftOut?.unavailable).toEqual(['agent helper', '/deploy', 'skill tidy']);
-  const commands = async () =>
-    (await kit.client.command('get_capabilities', { stageId })).capabilities?.commands.map(({ name }) => name);
-  expect(await commands()).not.toContain('deploy');
-  await trustIt(kit);
-  await kit.client.command('stop_stage', { stageId });
-  await kit.client.command('start_stage', { stageId });
-  await expect.poll(commands).toContain('deploy');
-});
+itAll(
+  'names the commands, agents and skills that are left out, and what the lines of an agent or a command switch on',
+  async () => {
+    const kit = await createKit();
+    await commit(kit.repo, {
+      '.claude/agents/helper.md': '---\nname: helper\ndescription: d\npermissionMode: acceptEdits\n---\nYou help.',
+      '.claude/commands/deploy.md': '---\ndescription: d\nallowed-tools: Bash(touch *)\n---\nDeploy $ARGUMENTS',
+      '.claude/skills/tidy/SKILL.md': `---\nname: tidy\ndescription: d\n---\nTidy up.`,
+    });
+    expect((await trustOf(kit)).items).toMatchObject([
+      { kind: 'mode', value: 'acceptEdits', file: '.claude/agents/helper.md' },
+      { kind: 'rule', value: 'Bash(touch *)', file: '.claude/commands/deploy.md' },
+    ]);
+    const stageId = await finish(kit);
+    const { session } = await kit.client.command('get_session', { stageId });
+    expect(session.leftOut?.unavailable).toEqual(['agent helper', '/deploy', 'skill tidy']);
+    const commands = async () =>
+      (await kit.client.command('get_capabilities', { stageId })).capabilities?.commands.map(({ name }) => name);
+    expect(await commands()).not.toContain('deploy');
+    await trustIt(kit);
+    await kit.client.command('stop_stage', { stageId });
+    await kit.client.command('start_stage', { stageId });
+    await expect.poll(commands).toContain('deploy');
+  },
+);
 
-it('reports who still sends the settings that trust has replaced', async () => {
+itAll('reports who still sends the settings that trust has replaced', async () => {
   const { client } = await createKit();
   const old = client.command('update_project', { projectId: 'shop', settings: { runRepositoryHooks: true } });
   await expect(old).rejects.toMatchObject({ code: 'bad_request', message: expect.stringContaining('/trust') });
@@ -250,7 +254,7 @@ async function recordingClaude(folder: string): Promise<{ path: string; started:
   return { path, started: () => readFile(record, 'utf8') };
 }
 
-it('starts an ordinary repository as before, whatever harmless content its settings have', async () => {
+itAll('starts an ordinary repository as before, whatever harmless content its settings have', async () => {
   const claude = await recordingClaude(await temporaryFolder());
   const kit = await createKit({ claudePath: claude.path });
   await commit(kit.repo, {
@@ -293,7 +297,7 @@ it('starts an ordinary repository as before, whatever harmless content its setti
   ]);
 });
 
-it('continues with the consent from before trust existed, where hooks had been agreed to', async () => {
+itAll('continues with the consent from before trust existed, where hooks had been agreed to', async () => {
   const kit = await createKit({ isInFile: true });
   const marks = await createMarks(kit.folder);
   await commit(kit.repo, { '.claude/settings.json': hook('SessionStart', marks.command('ran')) });

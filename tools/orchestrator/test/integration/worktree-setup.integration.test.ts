@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import type { StageId, WorktreeCommand } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { until } from '../../../../test-support/until.ts';
 import { findCommandProcesses } from '../../src/claude/processes/marked-processes.ts';
 import { createKit, type Kit } from '../support/kit.ts';
@@ -57,7 +58,7 @@ it('sets a worktree up before Claude starts, says what failed, and cleans it up 
   expect(await readFile(join(path, 'installed'), 'utf8')).not.toBe('');
 });
 
-it('starts without a set-up if a person says so, and a person stops one that hangs', async () => {
+itAll('starts without a set-up if a person says so, and a person stops one that hangs', async () => {
   const kit = await createKit();
   await settings(kit, { setup: { command: 'sleep 1000', timeLimit: 900 } });
   const stageId = await create(kit);
@@ -136,7 +137,7 @@ it('uses callboard.yaml of the base commit once a person has agreed to what it r
   });
 });
 
-it('fetches before a stage begins, and goes on without if a person says so', async () => {
+itAll('fetches before a stage begins, and goes on without if a person says so', async () => {
   const kit = await createKit();
   const git = (cwd: string, ...args: string[]) =>
     run('git', ['-c', 'user.name=A', '-c', 'user.email=a@b.c', ...args], { cwd });
