@@ -32,6 +32,7 @@ const ONLY_IN_TEST_ALL = [
   'load.e2e',
   'giant-line.e2e',
   'emulator.integration',
+  'attack.integration',
   'first-session.integration',
   'in-process.integration',
   'mode-of-ended-session.integration',

@@ -206,7 +206,7 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
   });
 });
 
-it.skipIf(!isInstalled('openssl'))(
+it.runIf(ALL && isInstalled('openssl'))(
   'starts again by itself once its certificate is mended (needs openssl)',
   async () => {
     const { folder, start, command } = await install({}, onTestFinished, true);

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { BoardEvent, TranscriptEntry } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { variants } from '../../../../test-support/variants.ts';
 import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
 import { killProcess, livingProcess } from '../support/living-process.ts';
 
@@ -99,10 +98,7 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
   },
 };
 
-// The first ones with both kills; `npm run test:all` plays all.
-const TRIED = variants(Object.keys(SCENARIOS), 3);
-
-it.each(TRIED)('stores the same with the emulator as with the real claude: %s', async (name) => {
+it.each(Object.keys(SCENARIOS))('stores the same with the emulator as with the real claude: %s', async (name) => {
   const play = SCENARIOS[name];
   if (play === undefined) throw new Error(name);
   const where = name.startsWith('an orchestrator that is killed') ? 'apart' : 'here';
