@@ -25,7 +25,7 @@ const DURABILITY = [
   ...['power-cut', 'power-cut-moments', 'reboot', 'recovery', 'restart'].map(integration),
 ];
 
-/** Long runs, and what is proven elsewhere by smaller tests as well (decision 143 says where). */
+/** Long runs, and what is proven elsewhere by smaller tests as well (decision 144 says where). */
 const ONLY_IN_TEST_ALL = [
   'new-kind',
   'demo.e2e',
