@@ -51,6 +51,7 @@ export const NoticeCode = z.enum([
   'model-fallback',
   'new-rules',
   'notification',
+  'old-worktree',
   'output-cut-off',
   'output-lost',
   'permission-denied',

@@ -16,6 +16,7 @@ import { openStorage } from './compose/open-storage.ts';
 import { reactToChanges } from './compose/react-to-changes.ts';
 import { runSessions } from './compose/run-sessions.ts';
 import { homeOf, type StartContext, TIME_LIMITS, type TimeLimits } from './compose/start-context.ts';
+import { takeFormerWorktrees } from './compose/take-former-worktrees.ts';
 import { tellClaudeNews } from './doctor/claude-news.ts';
 import { createClaudeWatch } from './doctor/claude-watch.ts';
 import { askLogin } from './doctor/inspect-claude.ts';
@@ -79,7 +80,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const stores = await joinMachines(context, storage, () => options.onLost?.('this machine was declared lost'));
     const { all: store, own, membership } = stores;
     const repositories = await openRepositories(context, { all: store, own }, options.env);
-    const kept = await keepFiles(context, { store, ...repositories });
+    const kept = await keepFiles(context, { store, membership, ...repositories });
     const programs = watchPrograms(context, repositories);
     if (options.onClaudeNews !== undefined) tellClaudeNews(programs.login, options.onClaudeNews);
     const outboxBell = createBell<StageId>();
@@ -118,10 +119,9 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const { scheduler, mayStart, endAllIdle } = await startAutomation(context, automated);
     beginMembership(context, membership, {
       ...{ ...programs, ...running, own, execution },
-      scheduler,
-      mayStart,
-      outboxBell,
+      ...{ scheduler, mayStart, outboxBell },
     });
+    takeFormerWorktrees(context, membership, { ...kept, ...repositories, store });
     reactToChanges(context, { machine, store: own, sessions: running.sessions, scheduler, gateway });
     return {
       port: gateway.port,

@@ -138,7 +138,7 @@ describe('the orchestrator', () => {
     scheduler: ['lib', 'type store'],
     stages: ['domain', 'lib', 'store', 'type trash', 'type worktrees'],
     views: ['domain', 'lib', 'store'],
-    trash: ['lib', 'store', 'type worktrees'],
+    trash: ['domain', 'lib', 'store', 'type worktrees'],
     announcements: ['lib', 'type store'],
     outgoing: ['lib', 'store', ...typesOf(['announcements', 'auth', 'push', 'worktree-commands'])],
     push: ['kinds', 'lib', 'type announcements', 'type auth', 'type store'],

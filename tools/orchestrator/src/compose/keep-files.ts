@@ -4,6 +4,7 @@ import { startPruning } from '../store/pruning.ts';
 import { createWorktreeCleaning } from '../trash/clean-worktrees.ts';
 import { createTrash } from '../trash/trash.ts';
 import { createWorktreeSizes } from '../trash/worktree-sizes.ts';
+import type { Stores } from './join-machines.ts';
 import type { Repositories } from './open-repositories.ts';
 import type { Storage } from './open-storage.ts';
 import type { StartContext } from './start-context.ts';
@@ -14,14 +15,15 @@ import type { StartContext } from './start-context.ts';
  */
 export async function keepFiles(
   { config, log, edges, life }: StartContext,
-  { store, worktrees, cleanUp, env }: Pick<Storage, 'store'> & Repositories,
+  { store, worktrees, cleanUp, env, membership }: Pick<Storage, 'store'> & Pick<Stores, 'membership'> & Repositories,
 ) {
+  const here = membership?.claims.here ?? null;
   const { dataDir } = config;
   const draftFiles = createDraftFiles({ store });
-  const trash = createTrash({ store, edges, log, dataDir, worktrees });
+  const trash = createTrash({ store, edges, log, dataDir, worktrees, here });
   const sizes = createWorktreeSizes({ env, now: edges.now, uptimeMs: edges.uptimeMs });
   const cleaning = createWorktreeCleaning({
-    ...{ store, edges, log, dataDir, trash, worktrees, sizes },
+    ...{ store, edges, log, dataDir, here, trash, worktrees, sizes },
     cleanUp: cleanUp.beforeRemoval,
   });
   await cleaning.settle();

@@ -1,13 +1,13 @@
-import { join, sep } from 'node:path';
-import type { Stage, StageId, Worktree } from '@callboard/contract';
+import { basename, join, sep } from 'node:path';
+import type { LaunchId, StageId } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { endMarked } from '../claude/processes/end-processes.ts';
 import { findMarkedProcesses } from '../claude/processes/marked-processes.ts';
 import { changeSession } from '../domain/change-session.ts';
-import { addNotice } from '../domain/session-change.ts';
+import { addNotice, type Notice } from '../domain/session-change.ts';
 import { pathExists } from '../lib/path-exists.ts';
-import type { LaunchRecord } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import type { FormerWorktree } from '../store/ports/machine-tables.ts';
+import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { Membership } from './join-machines.ts';
 import type { StartContext } from './start-context.ts';
@@ -20,8 +20,11 @@ interface FormerParts {
 
 /** A stage that was taken from this machine while it was away. */
 interface Former {
-  stage: Stage;
-  launches: LaunchRecord[];
+  stageId: StageId;
+  /** Its worktree here, if it had one that was not kept yet. */
+  worktree: FormerWorktree | null;
+  /** The launches of which processes run here. */
+  running: LaunchId[];
 }
 
 /**
@@ -42,12 +45,22 @@ export async function keepFormerWork(
 }
 
 async function findFormer({ config }: StartContext, { store, membership }: FormerParts): Promise<Former[]> {
-  const found: Former[] = [];
+  const { here } = membership.claims;
+  const worktrees = (await store.read.formerWorktrees.listOf(here)).filter(
+    ({ isKept, isTaken }) => !isKept && !isTaken,
+  );
+  const marked = await findMarkedProcesses();
+  const found: Former[] = worktrees.map((worktree) => ({ stageId: worktree.stageId, worktree, running: [] }));
   for (const stage of await store.read.stages.list()) {
-    if (stage.machineId === membership.claims.here) continue;
+    if (stage.machineId === here) continue;
     const launches = await store.read.launches.listOf(stage.id);
+    // Another Callboard on this machine may have the stage by now.
     const own = launches.filter(({ folder }) => folder.startsWith(`${config.dataDir}${sep}`));
-    if (own.length > 0) found.push({ stage, launches: own });
+    const running = own.map(({ id }) => id).filter((id) => marked.has(id));
+    const known = found.find(({ stageId }) => stageId === stage.id);
+    if (known !== undefined) known.running = running;
+    else if (running.length > 0 || stage.lost?.machineId === here)
+      found.push({ stageId: stage.id, worktree: null, running });
   }
   return found;
 }
@@ -55,35 +68,45 @@ async function findFormer({ config }: StartContext, { store, membership }: Forme
 async function keepOne(
   context: StartContext,
   { store, worktrees, membership }: FormerParts,
-  { stage, launches }: Former,
+  { stageId, worktree, running }: Former,
 ) {
-  const { log, edges, limits } = context;
-  const name = await membership.machines.nameOf(membership.claims.here);
-  const path = stage.lost?.worktree?.path ?? join(context.config.dataDir, 'worktrees', stage.projectId, stage.id);
-  const worktree: Worktree = stage.lost?.worktree ?? { path, branch: '', base: '' }; // only its path matters here
-  const kept = (await pathExists(path))
-    ? await worktrees
-        .keepTurn(worktree, { stageId: stage.id, name: `lost-${edges.now().toISOString()}` })
-        .then(({ commit }) => `Its files there, uncommitted ones with them, are kept as the commit ${commit}.`)
-        .catch((error: unknown) => {
-          log.error({ err: error, stageId: stage.id }, 'the work of a former stage was not kept');
-          return `Its files there are in ${path}; they could not be kept in git as well: ${messageOf(error)}`;
-        })
-    : 'It has no worktree there any more.';
+  const { claims, machines } = membership;
+  const name = await machines.nameOf(claims.here);
+  const kept = worktree === null ? NO_WORKTREE : await keepFiles(context, worktrees, worktree);
   const marked = await findMarkedProcesses();
-  const ids = launches.map(({ id }) => id);
-  const running = ids.flatMap((id) => marked.get(id) ?? []).length;
-  await endMarked(ids, limits.graces.signalMs);
+  const count = running.flatMap((id) => marked.get(id) ?? []).length;
+  await endMarked(running, context.limits.graces.signalMs);
   const ended =
-    running === 0 ? 'Nothing of it ran there any more.' : `${running} of its processes ran there, and were ended.`;
-  await tell(store, stage.id, `${name} is back. ${kept} ${ended}`);
+    count === 0 ? 'Nothing of it ran there any more.' : `${count} of its processes ran there, and were ended.`;
+  await store.transact(async (tx) => {
+    if (worktree !== null) await tx.formerWorktrees.save({ ...worktree, isKept: true });
+    await tellFormer(tx, stageId, { code: 'machine-back', text: `${name} is back. ${kept} ${ended}` });
+  });
 }
 
-async function tell(store: Store, stageId: StageId, text: string): Promise<void> {
-  await store.transact(async (tx) => {
-    if ((await tx.sessions.find(stageId)) === null) return;
-    await changeSession(tx, stageId, (change) =>
-      addNotice(change, tx.now, { level: 'warning', code: 'machine-back', text }),
-    );
-  });
+const NO_WORKTREE = 'It has no worktree there any more.';
+
+/** Returns what became of the files, in words. */
+async function keepFiles(
+  { log, edges, config }: StartContext,
+  worktrees: FormerParts['worktrees'],
+  { stageId, projectId, worktree }: FormerWorktree,
+): Promise<string> {
+  // The data directory may have moved.
+  const path = join(config.dataDir, 'worktrees', projectId, basename(worktree.path));
+  if (!(await pathExists(path))) return NO_WORKTREE;
+  try {
+    const turn = { stageId, name: `lost-${edges.now().toISOString()}` };
+    const { commit } = await worktrees.keepTurn({ ...worktree, path }, turn);
+    return `Its files there, uncommitted ones with them, are kept as the commit ${commit}.`;
+  } catch (error) {
+    log.error({ err: error, stageId }, 'the work of a former stage was not kept');
+    return `Its files there are in ${path}; they could not be kept in git as well: ${messageOf(error)}`;
+  }
+}
+
+/** Says in the transcript of a stage what a machine found that it was taken from; does nothing if the stage was deleted. */
+export async function tellFormer(tx: Tx, stageId: StageId, notice: Omit<Notice, 'level'>): Promise<void> {
+  if ((await tx.sessions.find(stageId)) === null) return;
+  await changeSession(tx, stageId, (change) => addNotice(change, tx.now, { level: 'warning', ...notice }));
 }

@@ -1,4 +1,5 @@
 import { isChecking, isReviewing, type LostOn, type MachineId, type Stage, type StageId } from '@callboard/contract';
+import type { FormerWorktree } from '../store/ports/machine-tables.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
@@ -19,6 +20,7 @@ export async function loseStage(tx: Tx, stage: Stage, loss: Loss): Promise<void>
   const updated: Stage = { ...stage, machineId: null, worktree: null, setup: null, lost, updatedAt: tx.now };
   await tx.stages.update(updated);
   await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage: updated } });
+  if (stage.worktree !== null) await noteFormer(tx, stage, { machineId: loss.machineId, worktree: stage.worktree });
   await tx.mergeIntents.remove(stage.id);
   await endCommands(tx, stage.id, reasonOf(loss));
   const session = await tx.sessions.find(stage.id);
@@ -30,6 +32,21 @@ export async function loseStage(tx: Tx, stage: Stage, loss: Loss): Promise<void>
       { kind: 'died', reason: reasonOf(loss), wasWatched: false },
     );
   await changeSession(tx, stage.id, (change) => settle(tx, change, loss, lost));
+}
+
+/** Whatever becomes of the stage, the machine finds its worktree by this when it is back. */
+async function noteFormer(
+  tx: Tx,
+  { id, title, projectId }: Stage,
+  where: Pick<FormerWorktree, 'machineId' | 'worktree'>,
+): Promise<void> {
+  const project = await tx.projects.find(projectId);
+  const places = await tx.projectPlaces.list();
+  const place = places.find((one) => one.projectId === projectId && one.machineId === where.machineId);
+  await tx.formerWorktrees.save({
+    ...{ ...where, stageId: id, stageTitle: title, projectId, projectName: project?.name ?? projectId },
+    ...{ repository: place?.path ?? null, isKept: false, isTaken: false, told: null },
+  });
 }
 
 const reasonOf = ({ machine, by }: Loss): string => `Interrupted on ${machine}, which ${by} declared lost.`;

@@ -24,7 +24,14 @@ async function setUp() {
   const { store, addStage } = await openTestStore(edges);
   const stageId = await addStage();
   const files = createDraftFiles({ store });
-  const trash = createTrash({ store, edges, log: silent, worktrees: NO_REPOSITORY, dataDir: await temporaryFolder() });
+  const trash = createTrash({
+    store,
+    edges,
+    log: silent,
+    here: null,
+    worktrees: NO_REPOSITORY,
+    dataDir: await temporaryFolder(),
+  });
   const logins = await createLogins({ store, edges, ownerName: 'Ada', tokenSha256: null, publicUrl: null });
   const addFile = (name: string) =>
     files.add(stageId, randomUUID(), {

@@ -5,7 +5,12 @@ import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-t
 import type { HoldsTable } from './ports/holds-table.ts';
 import type { LimitsTable } from './ports/limits-table.ts';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
-import type { MachineCommandsTable, MachinesTable, ProjectPlacesTable } from './ports/machine-tables.ts';
+import type {
+  FormerWorktreesTable,
+  MachineCommandsTable,
+  MachinesTable,
+  ProjectPlacesTable,
+} from './ports/machine-tables.ts';
 import type { NumbersTable } from './ports/numbers-table.ts';
 import type { PeopleTable } from './ports/people-table.ts';
 import type { AgreedTable, CapabilitiesTable, ProjectsTable } from './ports/project-tables.ts';
@@ -65,6 +70,7 @@ export interface Tables {
   readonly machines: MachinesTable;
   readonly projectPlaces: ProjectPlacesTable;
   readonly machineCommands: MachineCommandsTable;
+  readonly formerWorktrees: FormerWorktreesTable;
   readonly clock: ClockTable;
 }
 

@@ -31,9 +31,9 @@ async function setUp() {
   };
   const cleaned: string[] = [];
   const sizes = createWorktreeSizes({ env: lab.env, now: edges.now, uptimeMs: edges.uptimeMs });
-  const trash = createTrash({ store, edges, log: silent, dataDir, worktrees });
+  const trash = createTrash({ store, edges, log: silent, here: null, dataDir, worktrees });
   const parts = {
-    ...{ store, edges, log: silent, dataDir, trash, worktrees, sizes },
+    ...{ store, edges, log: silent, here: null, dataDir, trash, worktrees, sizes },
     cleanUp: async (id: string) => void cleaned.push(id),
   };
   const cleaning = createWorktreeCleaning(parts);

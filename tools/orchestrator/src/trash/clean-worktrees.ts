@@ -1,8 +1,9 @@
 import { readdir, realpath, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import {
   type BuildFolders,
   type CommandReply,
+  type MachineId,
   NAMED_FILES,
   type ProjectId,
   type Stage,
@@ -14,6 +15,7 @@ import { messageOf } from '@callboard/runtime/errors';
 import type { Edges } from '../lib/edges.ts';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { FormerWorktree } from '../store/ports/machine-tables.ts';
 import type { Store } from '../store/store.ts';
 import type { TakingAway } from '../worktrees/taking-away.ts';
 import { isThere } from './entries.ts';
@@ -30,6 +32,8 @@ export interface WorktreeCleaningParts {
   trash: Trash;
   worktrees: TakingAway;
   sizes: WorktreeSizes;
+  /** Null where one machine has everything. */
+  here: MachineId | null;
   /** Ends what runs in the worktree of a stage, and cleans it up. */
   cleanUp: (stageId: StageId) => Promise<void>;
 }
@@ -53,6 +57,12 @@ export interface WorktreeCleaning {
    * @throws Rejection `unknown_project`, `unknown_worktree`, `worktree_stays`; nothing was changed then
    */
   clean(order: CleanOrder): Promise<CommandReply<'clean_worktree'>>;
+  /**
+   * Takes a worktree away that this machine had when it was declared lost, as `clean` does; without the clean-up command of the
+   * project, which knows worktrees of stages. Returns what went to the trash; `isThere` is false if its folder was gone already.
+   * @throws Rejection `worktree_stays`; OperationalError `worktree_failed`, `storage_failed`
+   */
+  cleanFormer(former: FormerWorktree): Promise<{ isThere: boolean; kept: TrashEntry | null }>;
   /** Ends what a crash interrupted: what had not been taken away stays, the rest is brought to its end. Never rejects. */
   settle(): Promise<void>;
 }
@@ -61,18 +71,22 @@ export interface WorktreeCleaning {
 const ASIDE = '.removed-';
 
 export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCleaning {
-  const { store, dataDir, trash, worktrees, sizes, log } = parts;
-  const { list, one, whyInUse } = createWorktreeFinder({ store, dataDir });
+  const { trash, worktrees, sizes, log } = parts;
+  const { list, one, formerOne, whyInUse } = createWorktreeFinder(parts);
 
   async function whyItStays(found: Found): Promise<string | null> {
     return (await whyInUse(found)) ?? worktrees.reasonToStay({ repository: found.project.path, path: found.path });
   }
 
-  async function cleanOne({ projectId, name, buildFolders, by }: CleanOrder): Promise<CommandReply<'clean_worktree'>> {
-    const found = await one(projectId, name);
+  async function take(
+    found: Found,
+    { buildFolders, by }: { buildFolders: BuildFolders; by: string | null },
+  ): Promise<CommandReply<'clean_worktree'>> {
     await requireFree(await whyItStays(found), found);
-    if (found.stage !== null) await parts.cleanUp(found.stage.id);
-    await requireFree(await whyItStays(found), found);
+    if (found.stage !== null && found.former === null) {
+      await parts.cleanUp(found.stage.id);
+      await requireFree(await whyItStays(found), found);
+    }
     const beside = await worktrees.filesBeside(found.project, found.path);
     const files = [...beside.files, ...(buildFolders === 'keep' ? beside.buildFolders : [])];
     const manifest = await announce(parts, found, { files, by });
@@ -81,6 +95,10 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
     );
     return { kept, deleted: buildFolders === 'delete' ? beside.buildFolders : [] };
   }
+
+  // Of two that clean up the same worktree, the second finds it gone.
+  const inTurn = <T>(projectId: ProjectId, name: string, work: () => Promise<T>) =>
+    trash.inTurn(`${projectId}/${name}`, work);
 
   return {
     async list(projectId) {
@@ -113,8 +131,16 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
       };
     },
 
-    // Of two that clean up the same worktree, the second finds it gone.
-    clean: (order) => trash.inTurn(`${order.projectId}/${order.name}`, () => cleanOne(order)),
+    clean: ({ projectId, name, buildFolders, by }) =>
+      inTurn(projectId, name, async () => take(await one(projectId, name), { buildFolders, by })),
+
+    cleanFormer: (former) =>
+      inTurn(former.projectId, basename(former.worktree.path), async () => {
+        const found = await formerOne(former);
+        if (found === null) return { isThere: false, kept: null };
+        // Nobody said that dependency and build folders may go for good.
+        return { isThere: true, kept: (await take(found, { buildFolders: 'keep', by: null })).kept };
+      }),
 
     async settle() {
       for (const manifest of await trash.entries.all()) {
@@ -137,14 +163,13 @@ const isMerged = (stage: Stage | null, head: string): boolean => stage?.merged !
 /** Stores what is going to happen, before it does. */
 async function announce(
   { trash, worktrees, edges }: WorktreeCleaningParts,
-  { project, stage, name, path }: Found,
-  { files, by }: { files: Manifest['files']; by: string },
+  { project, stage, name, path, former }: Found,
+  { files, by }: { files: Manifest['files']; by: string | null },
 ): Promise<Manifest> {
   const repository = project.path;
   const { head, ...work } = await worktrees.openWork({ repository, path });
   const unmerged = isMerged(stage, head) ? 0 : work.unmerged;
-  // Its folder says whose it was.
-  const whose = stage ?? { id: StageId.parse(name), title: name };
+  const whose = stage ?? formerStage(former) ?? { id: StageId.parse(name), title: name }; // its folder says whose it was
   const origin = { project, stage: whose, by };
   const at = edges.now().toISOString().replaceAll(/[:.]/g, '-');
   const ref = `refs/callboard/trash/${name.replaceAll(/[^A-Za-z0-9_-]/g, '-')}/${at}`;
@@ -154,6 +179,9 @@ async function announce(
     taking: { repository, name: StageId.parse(name), aside: `${ASIDE}${at}` },
   });
 }
+
+const formerStage = (former: FormerWorktree | null): Pick<Stage, 'id' | 'title'> | null =>
+  former === null ? null : { id: former.stageId, title: former.stageTitle };
 
 /** Returns where the worktree of an entry is, and where it is put aside; null if none is being taken away. */
 async function placeOf(

@@ -1,6 +1,15 @@
 import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type KeptFile, NAMED_FILES, type Project, type Stage, type StageId, TrashEntry } from '@callboard/contract';
+import {
+  type KeptFile,
+  type MachineId,
+  NAMED_FILES,
+  type Project,
+  type Stage,
+  type StageId,
+  TrashEntry,
+} from '@callboard/contract';
+import { isOnMachine } from '../domain/former-worktree.ts';
 import type { Edges } from '../lib/edges.ts';
 import { moveFile } from '../lib/move-file.ts';
 import type { Store } from '../store/store.ts';
@@ -36,14 +45,22 @@ export interface Entries {
   describe(manifest: Manifest): Promise<TrashEntry>;
 }
 
-export function createEntries({ store, edges, dataDir }: { store: Store; edges: Edges; dataDir: string }): Entries {
+export interface EntriesParts {
+  store: Store;
+  edges: Edges;
+  dataDir: string;
+  /** Null where one machine has everything. */
+  here: MachineId | null;
+}
+
+export function createEntries({ store, edges, dataDir, here }: EntriesParts): Entries {
   const root = join(dataDir, 'trash');
   const folderOf = (id: string) => join(root, id);
   const fileOf = (id: string, path: string) => join(root, id, 'files', path);
   const find = (id: string) => readManifest(folderOf(id), id);
 
   async function worktreeFor({ stageId, projectId }: Manifest): Promise<string | null> {
-    const path = (await stageOf(store, { stageId, projectId }))?.worktree?.path ?? null;
+    const path = (await stageOf({ store, here }, { stageId, projectId }))?.worktree?.path ?? null;
     return path !== null && (await isThere(path)) ? path : null;
   }
 
@@ -91,13 +108,13 @@ export function createEntries({ store, edges, dataDir }: { store: Store; edges: 
   };
 }
 
-/** The stage that now has an entry's stage id in its project. */
+/** The stage that now has an entry's stage id in its project; null if it was deleted, or its worktree is on another machine. */
 export async function stageOf(
-  store: Store,
+  { store, here }: Pick<EntriesParts, 'store' | 'here'>,
   { stageId, projectId }: { stageId: StageId; projectId: string },
 ): Promise<Stage | null> {
   const stage = await store.read.stages.find(stageId);
-  return stage?.projectId === projectId ? stage : null;
+  return stage?.projectId === projectId && isOnMachine(stage, here) ? stage : null;
 }
 
 export const isThere = (path: string): Promise<boolean> =>

@@ -1,6 +1,6 @@
 import { mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
-import { type CommandReply, type KeptFile, NAMED_FILES } from '@callboard/contract';
+import { type CommandReply, type KeptFile, type MachineId, NAMED_FILES } from '@callboard/contract';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import { moveFile } from '../lib/move-file.ts';
@@ -14,6 +14,7 @@ export interface RestoreParts {
   dataDir: string;
   entries: Entries;
   worktrees: Pick<TakingAway, 'putBack'>;
+  here: MachineId | null;
 }
 
 type Restored = CommandReply<'restore_trash'>;
@@ -60,11 +61,11 @@ const TRIES = 20;
  * branch of its own. The same again after an interruption.
  */
 async function putWorkBack(
-  { store, worktrees }: RestoreParts,
+  { store, worktrees, here }: RestoreParts,
   { commit, repository }: { commit: string; repository: string },
   { manifest, own, folder }: WorkOrder,
 ): Promise<{ target: string; branch: string }> {
-  const stage = await stageOf(store, manifest);
+  const stage = await stageOf({ store, here }, manifest);
   if (!(await isThere(repository))) {
     const message = `The repository of ${manifest.projectName} is no longer at ${repository}, so the work in it cannot be restored. Move it back first.`;
     throw new OperationalError('worktree_failed', message);

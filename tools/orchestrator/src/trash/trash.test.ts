@@ -16,6 +16,7 @@ async function setUp(dataDir?: string) {
   const worktree = join(folder, 'worktree');
   const { store, edges } = await openTestStore();
   const trash = createTrash({
+    here: null,
     store,
     edges,
     log: silent,

@@ -1,4 +1,4 @@
-import type { CommandReply, KeptFile, TrashEntry } from '@callboard/contract';
+import type { CommandReply, KeptFile, MachineId, TrashEntry } from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex, type KeyedMutex } from '../lib/keyed-mutex.ts';
@@ -14,6 +14,8 @@ export interface TrashParts {
   log: Logger;
   dataDir: string;
   worktrees: Pick<TakingAway, 'putBack' | 'dropKept'>;
+  /** Null where one machine has everything. */
+  here: MachineId | null;
 }
 
 /** What was kept of removed worktrees: files in `<data-dir>/trash`, one folder for each removal, and commits on hidden refs. */
@@ -40,15 +42,15 @@ export interface Trash {
   readonly inTurn: KeyedMutex;
 }
 
-export function createTrash({ store, edges, log, dataDir, worktrees }: TrashParts): Trash {
-  const entries = createEntries({ store, edges, dataDir });
+export function createTrash({ store, edges, log, dataDir, worktrees, here }: TrashParts): Trash {
+  const entries = createEntries({ store, edges, dataDir, here });
   const inTurn = createKeyedMutex();
 
   async function restore(id: string, folder?: string): Promise<CommandReply<'restore_trash'>> {
     const manifest = await entries.find(id);
     if (manifest === null || manifest.taking !== null)
       throw new Rejection('unknown_trash', 'This entry is no longer in the trash.');
-    const restored = await restoreEntry({ store, dataDir, entries, worktrees }, manifest, folder);
+    const restored = await restoreEntry({ store, dataDir, entries, worktrees, here }, manifest, folder);
     await dropWork(manifest.work);
     await entries.remove(id);
     return restored;

@@ -35,7 +35,7 @@ export interface CopyTarget extends CopySource {
 }
 
 /** These tables say which machines share a store, and what is where: each store has its own. */
-const OF_MACHINES = new Set(['machines', 'machine_commands', 'project_places']);
+const OF_MACHINES = new Set(['machines', 'machine_commands', 'project_places', 'former_worktrees']);
 /** The same in tables that are copied: what a store with one machine does not say, and what differs between machines. */
 const COLUMNS_OF_MACHINES = new Set(['stages.machine_id', 'projects.path']);
 

@@ -1,4 +1,4 @@
-import type { MachineId, MachineState, ProjectId } from '@callboard/contract';
+import type { MachineId, MachineState, ProjectId, StageId, Worktree } from '@callboard/contract';
 import type { StoredCommand } from '../machine-records.ts';
 
 /** What a machine says of itself with each renewal of its lease. */
@@ -62,6 +62,33 @@ export interface MachinesTable {
   declareLost(id: MachineId, silentMs?: number): Promise<boolean>;
   /** Takes a lost machine off the list, and keeps what `wasLost` and its next epoch need. False, and nothing is changed, unless it is lost. */
   remove(id: MachineId): Promise<boolean>;
+}
+
+/** A worktree that a machine had of a stage when it was declared lost, until the machine owes it nothing any more. */
+export interface FormerWorktree {
+  machineId: MachineId;
+  stageId: StageId;
+  stageTitle: string;
+  projectId: ProjectId;
+  projectName: string;
+  /** Where the repository was on that machine; null if unknown. */
+  repository: string | null;
+  worktree: Worktree;
+  /** Whether the machine, back again, has kept its files on a ref. */
+  isKept: boolean;
+  /** Whether it is gone from that machine. Its refs are there until the stage is deleted. */
+  isTaken: boolean;
+  /** Why it stays there, as it was last said to people; null if nothing was. */
+  told: string | null;
+}
+
+/** The worktrees of stages that were taken from lost machines. They outlive their stages. */
+export interface FormerWorktreesTable {
+  /** Those of one machine. */
+  listOf(machineId: MachineId): Promise<FormerWorktree[]>;
+  /** Inserts or replaces the worktree at this path of that machine. */
+  save(former: FormerWorktree): Promise<void>;
+  remove(former: Pick<FormerWorktree, 'machineId' | 'worktree'>): Promise<void>;
 }
 
 /** Where the repository of a project is on a machine. */

@@ -2,7 +2,7 @@ import { webhookStatements } from './announcement-schema.ts';
 import { holdStatements } from './machine-schema.ts';
 import type { Migration } from './migration-statements.ts';
 import { denialRetryStatements, ruleUseStatements } from './rules-schema.ts';
-import { sharedStatements } from './shared-schema.ts';
+import { formerWorktreeStatements, sharedStatements } from './shared-schema.ts';
 import { spendingStatements } from './spending-statements.ts';
 
 /**
@@ -294,4 +294,6 @@ export const migrations: readonly Migration[] = [
       "update machines set lost_at = since where state = 'lost'",
     ],
   },
+  // The worktrees that machines had when they were declared lost.
+  { id: 37, statements: formerWorktreeStatements },
 ];

@@ -16,6 +16,13 @@ export interface SharedSchema {
     /** When it was declared lost; null once it has come back, and has kept the work of its former stages. */
     lost_at: string | null;
   };
+  former_worktrees: {
+    machine_id: string;
+    path: string;
+    stage_id: string;
+    /** A `FormerWorktree`, whole. */
+    document: string;
+  };
   project_places: { project_id: string; machine_id: string; path: string; remote: string | null };
   machine_commands: {
     id: string;
@@ -45,4 +52,27 @@ export const sharedStatements = [
   `create index machine_commands_waiting on machine_commands(machine_id) where taken = 0`,
   `alter table stages add column machine_id text`,
   `create index stages_by_machine on stages(machine_id)`,
+];
+
+/**
+ * The worktrees of stages that were lost before this table existed, and have not been started since. Only PostgreSQL has machines.
+ * No reference to the stage: the machine cleans up after a stage that was deleted, too.
+ */
+export const formerWorktreeStatements = [
+  `create table former_worktrees (
+     machine_id text not null references machines(id) on delete cascade, path text not null, stage_id text not null,
+     document text not null, primary key (machine_id, path))`,
+  {
+    postgres: `insert into former_worktrees (machine_id, path, stage_id, document)
+       select lost ->> 'machineId', lost #>> '{worktree,path}', id, json_build_object(
+         'machineId', lost ->> 'machineId', 'stageId', id, 'stageTitle', stage ->> 'title', 'projectId', project_id,
+         'projectName', name, 'repository', place, 'worktree', lost -> 'worktree', 'isKept', false, 'isTaken', false,
+         'told', null)::text
+       from (select s.id, s.project_id, p.name, pp.path as place, callboard_json(s.document) as stage,
+               callboard_json(s.document) -> 'lost' as lost
+             from stages s join projects p on p.id = s.project_id
+             left join project_places pp on pp.project_id = s.project_id
+               and pp.machine_id = callboard_json(s.document) #>> '{lost,machineId}') found
+       where lost #>> '{worktree,path}' is not null and lost ->> 'machineId' in (select id from machines)`,
+  },
 ];

@@ -12,6 +12,7 @@ import { commentsTable } from './comments.ts';
 import { draftFilesTable } from './draft-files.ts';
 import { draftsTable } from './drafts.ts';
 import { eventsTable } from './events.ts';
+import { formerWorktreesTable } from './former-worktrees.ts';
 import { holdsTable } from './holds.ts';
 import { launchesTable } from './launches.ts';
 import { limitsTable } from './limits.ts';
@@ -239,6 +240,11 @@ export class StoreTables implements Tables {
   get machineCommands() {
     this.made.machineCommands ??= machineCommandsTable(this.db);
     return this.made.machineCommands;
+  }
+
+  get formerWorktrees() {
+    this.made.formerWorktrees ??= formerWorktreesTable(this.db);
+    return this.made.formerWorktrees;
   }
 
   get clock() {

@@ -36,6 +36,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'model-fallback': 'Another model',
   'new-rules': 'New rules',
   notification: null,
+  'old-worktree': 'Its old worktree',
   'output-cut-off': 'A line was cut off',
   'output-lost': 'A gap',
   'permission-denied': 'Not allowed',

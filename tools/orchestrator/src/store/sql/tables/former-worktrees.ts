@@ -1,0 +1,46 @@
+import { MachineId, ProjectId, StageId, Worktree } from '@callboard/contract';
+import { z } from 'zod';
+import type { FormerWorktree, FormerWorktreesTable } from '../../ports/machine-tables.ts';
+import type { Database } from '../database.ts';
+import { documentOf } from './map-row.ts';
+
+const Former = z.object({
+  machineId: MachineId,
+  stageId: StageId,
+  stageTitle: z.string(),
+  projectId: ProjectId,
+  projectName: z.string(),
+  repository: z.string().nullable(),
+  worktree: Worktree,
+  isKept: z.boolean(),
+  isTaken: z.boolean(),
+  told: z.string().nullable(),
+}) satisfies z.ZodType<FormerWorktree>;
+
+const toFormer = documentOf(Former);
+
+/** See `FormerWorktreesTable`. */
+export function formerWorktreesTable(db: Database): FormerWorktreesTable {
+  return {
+    async listOf(machineId) {
+      const rows = db.selectFrom('former_worktrees').select('document').where('machine_id', '=', machineId);
+      return (await rows.orderBy('path').execute()).map(toFormer);
+    },
+    async save(former) {
+      const document = JSON.stringify(former);
+      const row = { machine_id: former.machineId, path: former.worktree.path, stage_id: former.stageId, document };
+      await db
+        .insertInto('former_worktrees')
+        .values(row)
+        .onConflict((conflict) => conflict.columns(['machine_id', 'path']).doUpdateSet(row))
+        .execute();
+    },
+    async remove({ machineId, worktree }) {
+      await db
+        .deleteFrom('former_worktrees')
+        .where('machine_id', '=', machineId)
+        .where('path', '=', worktree.path)
+        .execute();
+    },
+  };
+}
