@@ -6,7 +6,7 @@ import { emulatedConversations } from '@callboard/scripted-model';
 import type { Installation } from '../support/callboard.ts';
 import type { Losses } from './beyond-lease.ts';
 import { insist, type Ledger } from './people.ts';
-import { isOf, worktreesOf } from './worktrees.ts';
+import { inTrash, isOf, worktreesOf } from './worktrees.ts';
 
 export interface Account {
   /** Decisions, messages or runs that cannot be found again, in words. */
@@ -94,11 +94,12 @@ function accountDecisions(result: Account, ledger: Ledger, decisions: readonly D
 const mostIn = (texts: readonly string[], name: string): number =>
   texts.reduce((most, text) => Math.max(most, text.split(name).length - 1), 0);
 
-/** The names of all tool runs of a stage in each worktree that it has had. */
+/** The names of all tool runs of a stage in each worktree that it has had, those in the trash included. */
 async function ranIn(installations: readonly Installation[], stageId: StageId): Promise<string[][]> {
   const folders = await Promise.all(installations.map((one) => worktreesOf(one, stageId)));
   const texts = folders.flat().map((folder) => readFile(join(folder, 'ran.txt'), 'utf8').catch(() => ''));
-  return (await Promise.all(texts)).map((text) => text.split('\n'));
+  const taken = await Promise.all(installations.map((one) => inTrash(one, stageId, 'ran.txt')));
+  return [...(await Promise.all(texts)), ...taken.flat()].map((text) => text.split('\n'));
 }
 
 const nameIn = (text: string): string => /<(.+)>/.exec(text)?.[1] ?? '';

@@ -1,14 +1,15 @@
 import { rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StageId } from '@callboard/contract';
 import type { Transport } from '@callboard/contract/client';
 import { git } from '../../test-support/git.ts';
+import { until } from '../../test-support/until.ts';
 import { claudePids } from '../support/processes.ts';
 import type { Losses } from './beyond-lease.ts';
 import { insist } from './people.ts';
 import type { Place } from './place.ts';
-import { isOf, worktreesOf } from './worktrees.ts';
+import { worktreesOf } from './worktrees.ts';
 
 /**
  * Stops and removes every stage, ends Callboard everywhere, and looks for what is left. Each machine's processes are looked for
@@ -28,20 +29,30 @@ export async function leaveNothing(
   for (const machine of place.machines) {
     const { installation, name } = machine;
     for (const pid of await claudePids(installation.folder)) left.push(`on ${name}: the process ${pid}`);
-    const worktrees = await git(installation.repo, 'worktree', 'list', '--porcelain');
-    const paths = [...worktrees.matchAll(/^worktree (.+)$/gm)].map(([, path]) => path);
-    const kept = stages.filter((stageId) => losses.has(stageId));
-    const isKept = (path = '') => kept.some((stageId) => isOf(basename(path), stageId));
-    const others = paths.filter((path) => path !== installation.repo && !isKept(path));
-    left.push(...others.map((path) => `on ${name}: the worktree ${path}`));
+    left.push(...(await worktreesLeft(installation.repo)).map((path) => `on ${name}: the worktree ${path}`));
     await machine.stop();
   }
   return [...left, ...(await leftInDatabase(place))];
 }
 
+/** A machine that was lost takes its old worktrees away when it hears that their stages are gone. */
+async function worktreesLeft(repo: string): Promise<string[]> {
+  let paths: string[] = [];
+  const look = async () => {
+    const worktrees = await git(repo, 'worktree', 'list', '--porcelain');
+    paths = [...worktrees.matchAll(/^worktree (.+)$/gm)].flatMap(([, path = '']) => (path === repo ? [] : path));
+    return paths.length === 0;
+  };
+  await until('all worktrees are gone', look, { withinMs: TAKING_MS }).catch(() => undefined); // the caller names them
+  return paths;
+}
+
+/** One after another, each with some ten calls of git, beside two other machines. */
+const TAKING_MS = 60_000;
+
 /**
- * Makes the worktrees of a stage fit to be removed with it: what is in no commit would keep one. A machine that was lost keeps its
- * worktree for people after the stage went on elsewhere. @returns what was wrong, in words
+ * Makes the worktrees of a stage fit to be removed with it: what is in no commit would keep one. A machine that was lost has its
+ * old worktree until it has heard that the stage went on elsewhere. @returns what was wrong, in words
  */
 async function prepareWorktrees({ machines }: Place, losses: Losses, stageId: StageId): Promise<string[]> {
   const found = await Promise.all(machines.map(({ installation }) => worktreesOf(installation, stageId)));
