@@ -5,6 +5,7 @@ import { endMarked, endStragglers, terminate } from './claude/processes/end-proc
 import { dataDirLayout } from './data-dir.ts';
 import { endWithoutStore } from './end-without-store.ts';
 import { nodeEdges } from './lib/edges.ts';
+import { OperationalError } from './lib/errors.ts';
 import { pathExists } from './lib/path-exists.ts';
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts';
 import { readStoreLocation } from './store/store-location.ts';
@@ -14,7 +15,8 @@ const GRACE_MS = 5_000;
 
 /**
  * Ends the sessions of a data directory. Finds their processes by the store's records (pid, start time, boot id) and by the
- * marker in the environment of everything they started; likewise what projects run in worktrees. No Callboard may be running on it. The records stay as they are: the
+ * marker in the environment of everything they started; likewise what projects run in worktrees. Without the records, where the store
+ * cannot be opened, by the folders of launches. No Callboard may be running on it. The records stay as they are: the
  * next start settles them, and each session can be resumed.
  * @returns how many sessions were ended, and the stages whose processes could not be ended
  */
@@ -25,7 +27,12 @@ export async function endAllSessions(
   const { database, storeLocation } = dataDirLayout(dataDir);
   if ((await readStoreLocation(storeLocation)) !== null) return endWithoutStore(dataDir, { log, graceMs: GRACE_MS });
   if (!(await pathExists(database))) return { ended: 0, failed: [] };
-  const store = await openSqliteStore(database, nodeEdges, pino({ level: 'silent' }));
+  const store = await openSqliteStore(database, nodeEdges, pino({ level: 'silent' })).catch((error: unknown) => {
+    if (error instanceof OperationalError) return null;
+    throw error;
+  });
+  // A newer Callboard wrote it, for example: processes can be found without it.
+  if (store === null) return endWithoutStore(dataDir, { log, graceMs: GRACE_MS });
   try {
     const launches = await store.read.launches.listNotEnded();
     const results = await Promise.all(

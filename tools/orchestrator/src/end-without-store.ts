@@ -7,7 +7,7 @@ import { dataDirLayout } from './data-dir.ts';
 import { endCommand } from './worktree-commands/end-command.ts';
 
 /**
- * Ends the sessions of a data directory whose store is a shared one, which may be out of reach: finds their processes by the
+ * Ends the sessions of a data directory whose store is a shared one, which may be out of reach, or cannot be opened: finds their processes by the
  * folders of launches, and by the marker of what runs in a worktree. Needs `/proc`.
  * @param reason why, in words: kept beside the output of each session for whoever settles its end
  * @returns as `endAllSessions`

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { COMMAND_MARKER, findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
@@ -31,4 +32,17 @@ it('ends the sessions of a data directory whose shared store is out of reach', a
   expect(await marked()).toEqual([]);
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   await expect.poll(() => left.signalCode).toBe('SIGTERM');
+});
+
+it('ends the sessions of a data directory whose store a newer Callboard wrote', async () => {
+  const kit = await createKit({ isInFile: true });
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
+  await kit.client.state(stageId, 'idle');
+  const { pid } = await livingProcess(kit, stageId);
+  await kit.stop();
+  const database = new DatabaseSync(dataDirLayout(kit.dataDir).database);
+  database.exec('pragma user_version = 9999');
+  database.close();
+  expect(await endAllSessions(kit.dataDir, { log: () => undefined })).toEqual({ ended: 1, failed: [] });
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
