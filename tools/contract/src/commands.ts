@@ -78,7 +78,12 @@ export const REPLY_LIMITS_MS = { read: 5_000, normal: 30_000, slow: 120_000 } as
 export const commands = {
   get_board: { time: 'read', input: nothing, reply: BoardView },
   /** Returns counts for monitoring. */
-  get_counts: { time: 'read', input: nothing, reply: z.object({ counts: BoardCounts, loopDelay: LoopDelay }) },
+  get_counts: {
+    time: 'read',
+    input: nothing,
+    /** `storeTrouble`: why nothing can be stored, in words; null while it can. */
+    reply: z.object({ counts: BoardCounts, loopDelay: LoopDelay, storeTrouble: z.string().nullable() }),
+  },
   /** Returns the orchestrator's figures in Prometheus' text format, for a token of `create_metrics_token`; `not_logged_in` for any other. */
   get_metrics: {
     time: 'read',

@@ -36,6 +36,8 @@ export const Health = z.object({
     .optional(),
   /** Counts of the board; missing while the orchestrator does not answer. */
   counts: BoardCounts.optional(),
+  /** Why nothing can be stored, in words, so that commands are refused; null while it can. Missing while the orchestrator does not answer. */
+  storeTrouble: z.string().nullable().optional(),
   /** The event loop delay of the two servers; that of the orchestrator is missing while it does not answer. */
   loopDelay: z.object({ webServer: LoopDelay, orchestrator: LoopDelay.optional() }).optional(),
 });

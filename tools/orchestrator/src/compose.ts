@@ -41,8 +41,8 @@ export interface ComposeOptions {
   edges?: Edges;
   /** Called with the SHA-256, in hex, of each login code that was used. */
   onCodeUsed?: (codeSha256: string) => void;
-  /** Called with what the terminal should say about Claude Code: that it is missing or not logged in, and that this is over. */
-  onClaudeNews?: (line: string) => void;
+  /** Called with what the terminal should say: that Claude Code is missing or not logged in, that this is over, and that a newer version must be started. */
+  onNews?: (line: string) => void;
   /** Called, with the reason, when this process has to start again: its machine was declared lost, or its shared store lost commits in a crash. */
   onLost?: (reason: string) => void;
   limits?: Partial<TimeLimits>;
@@ -71,7 +71,7 @@ export interface Orchestrator {
  *   a repository that cannot be registered
  */
 export async function startOrchestrator(config: OrchestratorConfig, options: ComposeOptions): Promise<Orchestrator> {
-  const { log, edges = nodeEdges } = options;
+  const { log, edges = nodeEdges, onNews = () => undefined } = options;
   const life = createLifecycle(log);
   const context = { config, log, edges, limits: { ...TIME_LIMITS, ...options.limits }, life };
   try {
@@ -82,7 +82,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const repositories = await openRepositories(context, { all: store, own }, options.env);
     const kept = await keepFiles(context, { store, membership, ...repositories });
     const programs = watchPrograms(context, repositories);
-    if (options.onClaudeNews !== undefined) tellClaudeNews(programs.login, options.onClaudeNews);
+    tellClaudeNews(programs.login, onNews);
     const outboxBell = createBell<StageId>();
     const deltas = createDeltas<TextDelta>();
     const nows = createDeltas<SessionNowUpdate>();
@@ -122,7 +122,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       ...{ scheduler, mayStart, outboxBell },
     });
     takeFormerWorktrees(context, membership, { ...kept, ...repositories, store });
-    reactToChanges(context, { machine, store: own, sessions: running.sessions, scheduler, gateway });
+    reactToChanges(context, { machine, store: own, sessions: running.sessions, scheduler, gateway, onNews });
     return {
       port: gateway.port,
       createLoginCode: services.logins.createCode,

@@ -29,8 +29,8 @@ const tell = runSupervised<OrchestratorConfig, Orchestrator>({
   Config: OrchestratorConfig,
   start: (config) => {
     const onCodeUsed = (codeSha256: string) => void tell({ type: 'login-used', codeSha256 });
-    const onClaudeNews = (text: string) => void tell({ type: 'notice', text });
-    return startOrchestrator(config, { log, env: process.env, onCodeUsed, onClaudeNews, onLost });
+    const onNews = (text: string) => void tell({ type: 'notice', text });
+    return startOrchestrator(config, { log, env: process.env, onCodeUsed, onNews, onLost });
   },
   explainFailure,
   onMessage,

@@ -249,7 +249,11 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
   });
   const handlers: Handlers = {
     get_board: () => board(seq()),
-    get_counts: () => ({ counts: boardCounts(board(seq())), loopDelay: { p50Ms: 0.1, p99Ms: 3, maxMs: 12.5 } }),
+    get_counts: () => ({
+      counts: boardCounts(board(seq())),
+      loopDelay: { p50Ms: 0.1, p99Ms: 3, maxMs: 12.5 },
+      storeTrouble: null,
+    }),
     get_events: ({ since, limit = 1000 }) => eventsSince(since, limit),
     watch: () => ({}),
     ...authHandlers,

@@ -32,6 +32,7 @@ it('reports details of its health to logged-in clients, and the status to everyo
     protocol: PROTOCOL_VERSION,
     orchestrator: { status: 'ready', version: '0.1.0', seq: 1 },
     counts: { pending: 0, stages: { ready: 1 }, sessions: {} },
+    storeTrouble: null,
     loopDelay: {
       webServer: { p50Ms: expect.any(Number), p99Ms: expect.any(Number), maxMs: expect.any(Number) },
       orchestrator: { p50Ms: 0.1, p99Ms: 3, maxMs: 12.5 },

@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { freePort } from '../../../../test-support/free-port.ts';
 import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
@@ -30,6 +32,32 @@ it.skipIf(postgresLack !== '')(
       verdict: 'ok',
       found: expect.stringMatching(/^127\.0\.0\.1:\d+\/test_\w+, PostgreSQL \d+/),
     });
+  },
+);
+
+it('refuses a file that a newer Callboard wrote, as a start does', async () => {
+  const dataDir = await temporaryFolder();
+  const database = new DatabaseSync(join(dataDir, 'store.sqlite'));
+  database.exec('pragma user_version = 36; create table some (id text)');
+  expect(await check(dataDir)).toMatchObject({ verdict: 'ok' });
+  database.exec('pragma user_version = 9999');
+  database.close();
+  const words = 'written by a newer Callboard (version 9999,';
+  expect(await check(dataDir)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(words) });
+  await writeFile(join(dataDir, 'store.sqlite'), 'short');
+  expect(await check(dataDir)).toMatchObject({ verdict: 'ok' }); // it is the start that says what is wrong with it
+});
+
+it.skipIf(postgresLack !== '')(
+  `refuses a shared store that a newer Callboard wrote, as a start does${postgresLack && ` (${postgresLack})`}`,
+  async () => {
+    const [dataDir, url] = [await temporaryFolder(), await createDatabase()];
+    const sql = (text: string) => execFileSync('psql', ['--no-psqlrc', '--quiet', '--command', text, url]);
+    sql('create table cluster_state (id bigint primary key, version bigint); insert into cluster_state values (1, 36)');
+    expect(await check(dataDir, url)).toMatchObject({ verdict: 'ok' });
+    sql('update cluster_state set version = 9999');
+    const words = 'written by a newer Callboard (version 9999,';
+    expect(await check(dataDir, url)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(words) });
   },
 );
 

@@ -5,7 +5,7 @@ import { DatabaseUnreachable, type StorageTrouble } from '../store/storage-failu
 import { createNoticeTeller } from './board-notices.ts';
 
 const BUDGET: Budget = { scope: {}, usd: 5, tokens: null, spent: { usd: 1, tokens: 2 } };
-const FULL: StorageTrouble = { isDiskFull: true, isDoubtful: false, words: 'the disk is full.' };
+const FULL: StorageTrouble = { isDiskFull: true, isDoubtful: false, isLasting: false, words: 'the disk is full.' };
 
 function createScene() {
   const state = { trouble: null as StorageTrouble | null, delays: [] as Promise<void>[], canRead: true };
@@ -47,6 +47,20 @@ it('tells a failing store even if it can write again before the warnings are rea
   read.resolve();
   await expect.poll(warnings).toEqual([1]);
   expect(told[0]?.warnings).toEqual([expect.stringContaining('Nothing can be stored: the disk is full.')]);
+});
+
+it('promises to go on only where that can happen', async () => {
+  const { state, told, tell } = createScene();
+  state.trouble = FULL;
+  tell();
+  state.trouble = { ...FULL, isLasting: true, words: 'the database was written by a newer Callboard.' };
+  tell();
+  await expect
+    .poll(() => told.map(({ warnings }) => warnings))
+    .toEqual([
+      ['Nothing can be stored: the disk is full. Callboard continues as soon as it can write.'],
+      ['Nothing can be stored: the database was written by a newer Callboard.'],
+    ]);
 });
 
 it('tells the newest state last, even if its warnings are read first', async () => {

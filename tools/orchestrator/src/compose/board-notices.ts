@@ -8,7 +8,7 @@ import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { StartHolds } from '../scheduler/start-gates.ts';
 import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
-import { isStorageFailure } from '../store/storage-failure.ts';
+import { isStorageFailure, wordsWithHope } from '../store/storage-failure.ts';
 
 /** Where the notices come from. */
 export interface NoticeSources {
@@ -60,8 +60,7 @@ async function noticesWith(
   const warnings = await claude.warnings();
   const budgets = await readBudgets();
   const trouble = troubleOfWrites(); // after the wait, as everything below: the newest state
-  const ofStore =
-    trouble === null ? null : `Nothing can be stored: ${trouble.words} Callboard continues as soon as it can write.`;
+  const ofStore = trouble === null ? null : `Nothing can be stored: ${wordsWithHope(trouble)}`;
   const ofCallboard = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
   const paused = disk.diskPauseReason();
   return {

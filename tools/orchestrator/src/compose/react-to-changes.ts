@@ -33,11 +33,13 @@ export interface ReactingParts {
   sessions: Sessions;
   scheduler: Scheduler;
   gateway: Gateway;
+  /** As `ComposeOptions.onNews`. */
+  onNews: (line: string) => void;
 }
 
 /** Sends the notices to the boards and continues deferred work: at once, and whenever the state of the machine changes. */
 export function reactToChanges({ log, life }: StartContext, parts: ReactingParts): void {
-  const { machine, store, sessions, scheduler, gateway } = parts;
+  const { machine, store, sessions, scheduler, gateway, onNews } = parts;
   const { claude, sandbox, login, disk, writes, reAttaching, startHolds } = machine;
   const tellNotices = createNoticeTeller(machine, gateway.onNotices, log);
   const resume = () => {
@@ -71,6 +73,7 @@ export function reactToChanges({ log, life }: StartContext, parts: ReactingParts
     }),
     writes.onChange((trouble) => {
       if (trouble?.isDiskFull) disk.foundFull();
+      if (trouble?.isLasting) onNews(`Nothing can be stored: ${trouble.words}`);
       if (trouble !== null) return tellNotices();
       disk.diskPauseReason(); // checks the disk, so that lost output is recovered at once
       resume();

@@ -1,7 +1,10 @@
+import { open } from 'node:fs/promises';
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
+import { systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
 import { dataDirLayout } from '../data-dir.ts';
 import { OperationalError } from '../lib/errors.ts';
+import { newerThanThis } from '../store/sqlite/migrate.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import { requireStoreHere } from '../store/store-location.ts';
 
@@ -19,7 +22,8 @@ export interface InspectedStore {
 export async function inspectStore(dataDir: string, databaseUrl: string | null): Promise<InspectedStore> {
   try {
     await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: databaseUrl !== null });
-    return { trouble: null, server: databaseUrl === null ? null : await askServer(databaseUrl) };
+    if (databaseUrl !== null) return { trouble: null, server: await askServer(databaseUrl) };
+    return { trouble: newerThanThis(await versionInFile(dataDirLayout(dataDir).database)), server: null };
   } catch (error) {
     const trouble = error instanceof OperationalError ? error.message : troubleOf(error)?.words;
     if (trouble === undefined) throw error;
@@ -29,11 +33,29 @@ export async function inspectStore(dataDir: string, databaseUrl: string | null):
 
 async function askServer(databaseUrl: string): Promise<string> {
   const { createConnect } = await import('../store/postgres/pg-link.ts'); // loaded for a shared store alone
+  const { requireKnownVersion, versionOf } = await import('../store/postgres/migrate.ts');
   const link = await createConnect(parseDatabaseUrl(databaseUrl))();
   try {
+    const version = await versionOf(link);
+    if (version !== null) requireKnownVersion({ version });
     const { rows } = await link.query({ text: 'show server_version' });
     return Version.parse(rows[0]).server_version;
   } finally {
     await link.end();
   }
+}
+
+/** Where SQLite's file format has the version of the schema. */
+const USER_VERSION_AT = 60;
+
+/** Reads the version without opening the database, which would write beside it. 0 without a file, and in one that is none of SQLite. */
+async function versionInFile(path: string): Promise<number> {
+  const header = Buffer.alloc(USER_VERSION_AT + 4);
+  try {
+    await using file = await open(path, 'r');
+    await file.read(header, 0, header.length, 0);
+  } catch (error) {
+    if (systemCode(error) === undefined) throw error;
+  }
+  return header.readUInt32BE(USER_VERSION_AT);
 }

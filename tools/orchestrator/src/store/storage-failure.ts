@@ -15,6 +15,8 @@ export interface StorageTrouble {
   isDiskFull: boolean;
   /** Whether earlier commits may be missing on the disk as well. */
   isDoubtful: boolean;
+  /** Whether this process will not write again, whatever becomes of the store: another version has to be started. */
+  isLasting: boolean;
   /** The cause, and what to do. */
   words: string;
 }
@@ -31,17 +33,30 @@ export class DatabaseUnreachable extends Error {
   }
 }
 
+/** A newer Callboard has changed the schema of the database. */
+export class StoreOutgrown extends DatabaseUnreachable {
+  constructor(words: string) {
+    super('a newer Callboard has changed it', { words });
+  }
+}
+
 /** Describes a failure of the store; null for any other error. */
 export function troubleOf(error: unknown): StorageTrouble | null {
   if (isOfSqlite(error))
     return {
       isDiskFull: resultCode(error) === FULL,
       isDoubtful: resultCode(error) === IO_ERROR,
+      isLasting: false,
       words: wordsOf(error),
     };
-  return isOfPostgres(error)
-    ? { isDiskFull: sqlState(error) === SERVER_DISK_FULL, isDoubtful: false, words: wordsOfPostgres(error) }
-    : null;
+  if (!isOfPostgres(error)) return null;
+  const isLasting = error instanceof StoreOutgrown;
+  return {
+    isDiskFull: sqlState(error) === SERVER_DISK_FULL,
+    isDoubtful: false,
+    isLasting,
+    words: wordsOfPostgres(error),
+  };
 }
 
 /** Codes of PostgreSQL that get a specific message, and the classes of those that mean that it cannot work now. */
@@ -82,9 +97,9 @@ function wordsOfPostgres(error: unknown): string {
 
 /** Describes a failed sync: a system error, not one of SQLite. */
 export function troubleOfSync(error: unknown): StorageTrouble {
-  if (isDiskFull(error)) return { isDiskFull: true, isDoubtful: true, words: DISK_FULL };
+  if (isDiskFull(error)) return { isDiskFull: true, isDoubtful: true, isLasting: false, words: DISK_FULL };
   const words = `writes do not reach the disk (${messageOf(error)}). Check the disk of the data directory.`;
-  return { isDiskFull: false, isDoubtful: true, words };
+  return { isDiskFull: false, isDoubtful: true, isLasting: false, words };
 }
 
 const DISK_FULL = 'the disk of the data directory is full. Free some space.';
@@ -112,12 +127,14 @@ export const isStorageFailure = (error: unknown): boolean =>
 const WAITING: ReadonlySet<string> = new Set(['storage_failed', 'lease_lost']);
 
 /** Returns the error for the caller whose write failed. */
-export const storageFailed = ({ words }: StorageTrouble, cause: unknown): OperationalError =>
-  new OperationalError(
-    'storage_failed',
-    `This could not be stored, so it did not happen: ${words} Callboard continues as soon as it can write.`,
-    { cause },
-  );
+export const storageFailed = (trouble: StorageTrouble, cause: unknown): OperationalError =>
+  new OperationalError('storage_failed', `This could not be stored, so it did not happen: ${wordsWithHope(trouble)}`, {
+    cause,
+  });
+
+/** Why the store cannot write, with what becomes of that. */
+export const wordsWithHope = ({ words, isLasting }: StorageTrouble): string =>
+  isLasting ? words : `${words} Callboard continues as soon as it can write.`;
 
 /** Returns the error for a read of a store that is closed. */
 export const storeClosed = (): OperationalError =>

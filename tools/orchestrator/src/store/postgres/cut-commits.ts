@@ -6,7 +6,10 @@ import type { PgLink } from './pg-link.ts';
 
 const Commit = z.object({ commit: z.int() });
 
-const UNKNOWN: StorageTrouble = { isDiskFull: false, isDoubtful: false, words: 'the database cannot be reached.' };
+const UNKNOWN: StorageTrouble = {
+  ...{ isDiskFull: false, isDoubtful: false, isLasting: false },
+  words: 'the database cannot be reached.',
+};
 
 /**
  * Finds out what became of a commit whose connection was cut while it ran. The row of this process in `writers` tells it, once

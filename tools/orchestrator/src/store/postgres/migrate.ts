@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { OperationalError } from '../../lib/errors.ts';
 import { statementsFor } from '../sql/migration-statements.ts';
 import { migrations } from '../sql/migrations.ts';
+import { StoreOutgrown } from '../storage-failure.ts';
 import { ownStatements } from './own-tables.ts';
 import type { PgLink } from './pg-link.ts';
 
@@ -43,14 +44,20 @@ export async function migrate(link: PgLink): Promise<void> {
   }
 }
 
+/** @param row has the version of the database. @throws StoreOutgrown if a newer Callboard has written to it */
+export function requireKnownVersion(row: unknown): void {
+  const words = newerThanKnown(Version.parse(row).version);
+  if (words !== null) throw new StoreOutgrown(words);
+}
+
 /** Says so if a newer Callboard has written to the database. Null otherwise. */
-export const newerThanKnown = (version: number): string | null =>
+const newerThanKnown = (version: number): string | null =>
   version > NEWEST_VERSION
-    ? `the database was written by a newer Callboard (version ${version}, this one knows ${NEWEST_VERSION}). Start the newer one on this machine.`
+    ? `the database was written by a newer Callboard (version ${version}, this one knows ${NEWEST_VERSION}). Install that one on this machine, and start it. Sessions go on meanwhile, and nothing is lost.`
     : null;
 
 /** Null in a database without a store. */
-async function versionOf(link: PgLink): Promise<number | null> {
+export async function versionOf(link: Pick<PgLink, 'query' | 'queryAll'>): Promise<number | null> {
   const [found] = await link.queryAll(`select to_regclass('cluster_state') is not null as has`);
   if (!JSON.stringify(found?.rows).includes('true')) return null;
   const { rows } = await link.query({ text: 'select version from cluster_state where id = 1' });

@@ -16,7 +16,7 @@ import type { Fence } from './commit-statements.ts';
 import { keepLink, type LinkKeeper } from './keep-link.ts';
 import { listenForNews } from './listen-for-news.ts';
 import { watchForLoss } from './lost-commits.ts';
-import { migrate } from './migrate.ts';
+import { migrate, requireKnownVersion } from './migrate.ts';
 import { createPassOn, type PassOn } from './pass-on.ts';
 import { type Connect, createConnect } from './pg-link.ts';
 import { createReadPool, type ReadPool } from './read-pool.ts';
@@ -169,7 +169,8 @@ function createWriteQueue({ tellWrite }: Subscribers) {
     /** Writes the row that each writer locks, as it is, through to the disk. */
     async probe(link: LinkKeeper['link']): Promise<void> {
       await add(async () => {
-        await (await link()).queryAll('update cluster_state set "commit" = "commit"');
+        const [row] = await (await link()).queryAll('update cluster_state set "commit" = "commit" returning version');
+        requireKnownVersion(row?.rows[0]);
         return { result: Promise.resolve(undefined), trouble: null };
       });
     },

@@ -15,6 +15,7 @@ import {
   stageId,
   tickingEdges,
 } from '../../../test/support/test-store.ts';
+import type { StorageTrouble } from '../storage-failure.ts';
 import type { Store } from '../store.ts';
 import { openPostgresStore, type SharedStore } from './postgres-store.ts';
 
@@ -156,6 +157,11 @@ describe('several machines on one database', () => {
       code: 'storage_failed',
       message: expect.stringContaining('newer'),
     });
+    // Looking whether it can write again does not say so either: the page would show and hide its notice for ever.
+    const told: (StorageTrouble | null)[] = [];
+    onTestFinished(store.onWrite((trouble) => void told.push(trouble)));
+    await expect(store.probe()).rejects.toMatchObject({ code: 'storage_failed' });
+    expect(told).toMatchObject([{ isLasting: true, words: expect.stringContaining('start it') }]);
     await expect(machinesOn(address, 1)).rejects.toMatchObject({ code: 'database_newer' });
   });
 });

@@ -13,7 +13,7 @@ import type { CommitOptions, Tx } from '../store.ts';
 import { beginning, closing, type Done, type Fence, type Moment } from './commit-statements.ts';
 import { createCutCommits } from './cut-commits.ts';
 import type { LinkKeeper } from './keep-link.ts';
-import { newerThanKnown } from './migrate.ts';
+import { requireKnownVersion } from './migrate.ts';
 import type { PassOn } from './pass-on.ts';
 import { kyselyOn, nameOf, type Transactions } from './pg-dialect.ts';
 import type { PgLink } from './pg-link.ts';
@@ -35,7 +35,7 @@ interface WriterParts {
   onUnsynced: () => void;
 }
 
-const State = z.object({ commit: z.int(), seq: z.int(), version: z.int() });
+const State = z.object({ commit: z.int(), seq: z.int() });
 const Epoch = z.object({ epoch: z.int() });
 
 /** What is known of the transaction that runs. */
@@ -166,9 +166,8 @@ const wireOf = (link: PgLink, step: Step): Wire => ({
 
 async function begin(link: PgLink, fence: Fence | null): Promise<Moment> {
   const [, found, machine] = await link.queryAll(beginning(fence));
-  const { commit, seq, version } = State.parse(found?.rows[0]);
-  const words = newerThanKnown(version);
-  if (words !== null) throw new DatabaseUnreachable('a newer Callboard has changed it', { words });
+  requireKnownVersion(found?.rows[0]);
+  const { commit, seq } = State.parse(found?.rows[0]);
   if (fence !== null && Epoch.safeParse(machine?.rows[0]).data?.epoch !== fence.epoch) throw leaseLost();
   return { commit, seq };
 }

@@ -27,7 +27,7 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (
     security: [],
     summary: 'Check whether Callboard accepts commands',
     description:
-      'Needs no login. With a login it also returns versions and states, the number of pending requests, the numbers of stages by column and of sessions by state, and the event loop delay of both servers in the last minute, in milliseconds.',
+      'Needs no login. With a login it also returns versions and states, the number of pending requests, the numbers of stages by column and of sessions by state, why nothing can be stored (`storeTrouble`; null while it can), and the event loop delay of both servers in the last minute, in milliseconds.',
     response: {
       200: json('Commands are accepted', Ok),
       503: json('Not ready: the orchestrator is unreachable, or still reattaching to its sessions', Starting),
@@ -55,7 +55,7 @@ async function detailsOf(
     version,
     protocol: PROTOCOL_VERSION,
     orchestrator: { status: client.status(), version: client.about()?.version ?? null, seq: client.seq() },
-    ...(told && { counts: told.counts }),
+    ...(told && { counts: told.counts, storeTrouble: told.storeTrouble }),
     loopDelay: { webServer, ...(told && { orchestrator: told.loopDelay }) },
   };
 }
