@@ -1,24 +1,20 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { findOlderNode } from '../scripts/older-node.ts';
 import { waitFor } from '../test-support/until.ts';
 import { ALL } from '../test-support/variants.ts';
-import { withoutRunner } from '../test-support/without-runner.ts';
 import { openBrowser } from './support/browser.ts';
 import { install, type Program } from './support/callboard.ts';
 import { seeDemo } from './support/demo-scene.ts';
+import { checkOut, installPackage, pack, ROOT } from './support/packages.ts';
 import { claudePids, processesOf } from './support/processes.ts';
 import { apiOf } from './support/scene.ts';
 
-const ROOT = join(import.meta.dirname, '..');
 const older = findOlderNode();
-const npm = (args: string[], env: Record<string, string> = {}) =>
-  execFileSync('npm', args, { encoding: 'utf8', cwd: '/', env: { ...process.env, ...env }, stdio: 'pipe' });
 
 let folder: string;
 let tarball: string;
@@ -29,33 +25,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Packs a checkout. */
-function pack(checkout: string, to: string, options: readonly string[] = []): string {
-  const script = join(checkout, 'scripts', 'pack.ts');
-  const said = execFileSync(process.execPath, [script, '--to', to, ...options], {
-    env: withoutRunner(),
-    encoding: 'utf8',
-    stdio: 'pipe',
-  });
-  return said.slice(0, said.indexOf(': '));
-}
-
-/** Installs a package into an empty folder, away from the repository, without access to a registry. */
-async function installPackage(name: string, file: string): Promise<Program> {
-  const prefix = join(folder, name);
-  await mkdir(prefix, { recursive: true });
-  npm(['install', '--offline', '--no-audit', '--no-fund', '--prefix', prefix, file], { HOME: prefix });
-  return {
-    node: process.execPath,
-    bin: join(prefix, 'node_modules', 'callboard', 'tools', 'cli', 'bin', 'callboard.js'),
-  };
-}
-
 let installing: Promise<Program> | undefined;
 
 /** The package of this checkout, which nothing that runs it may write to: one installation is enough for all tests. */
 function installed(): Promise<Program> {
-  installing ??= installPackage('now', tarball);
+  installing ??= installPackage(join(folder, 'now'), tarball);
   return installing;
 }
 
@@ -141,18 +115,12 @@ it.for(NODES)(
 /** Installs the package of the commit before, which is built for it; a text says why there is none. */
 async function installedBefore(): Promise<Program | string> {
   const before = join(folder, 'before');
-  const git = (...args: string[]) => spawnSync('git', ['-C', ROOT, ...args], { stdio: 'pipe' });
-  if (git('worktree', 'add', '--detach', before, 'HEAD~1').status !== 0) return 'there is no commit before';
-  onTestFinished(() => void git('worktree', 'remove', '--force', before));
-  if (!existsSync(join(before, 'scripts', 'pack.ts'))) return 'the commit before made no package';
-  if (git('diff', '--quiet', 'HEAD~1', '--', 'package-lock.json').status !== 0)
-    return 'the commit before was made of other packages';
-  await linkModules(before);
-  return installPackage('old', pack(before, join(folder, 'then')));
+  const { lack } = await checkOut('HEAD~1', before, onTestFinished);
+  return lack ?? installPackage(join(folder, 'old'), pack(before, join(folder, 'then')));
 }
 
 const PREVIOUS = [
-  ['another installation', () => installPackage('same', tarball)],
+  ['another installation', () => installPackage(join(folder, 'same'), tarball)],
   ['the previous version', installedBefore],
 ] as const;
 
@@ -182,17 +150,3 @@ it.for(those)('continues, in a new place, with a request that was opened under %
   await expect.poll(async () => (await later.get(`/api/stages/${stage}`)).stage.column).toBe('review');
   expect((await command('down')).code).toBe(0);
 });
-
-/** Gives a checkout the packages of this one, and its own links for the workspace packages. */
-async function linkModules(checkout: string): Promise<void> {
-  const modules = join(checkout, 'node_modules');
-  await mkdir(join(modules, '@callboard'), { recursive: true });
-  for (const name of await readdir(join(ROOT, 'node_modules')))
-    if (!['@callboard', 'callboard'].includes(name))
-      await symlink(join(ROOT, 'node_modules', name), join(modules, name));
-  for (const tool of await readdir(join(checkout, 'tools'))) {
-    if (tool !== 'cli') await symlink(join(checkout, 'tools', tool), join(modules, '@callboard', tool));
-    const nested = join(ROOT, 'tools', tool, 'node_modules');
-    if (existsSync(nested)) await symlink(nested, join(checkout, 'tools', tool, 'node_modules'));
-  }
-}
