@@ -83,7 +83,7 @@ async function settle(
     if (!former.isTaken) {
       const { isThere, kept } = await cleaning.cleanFormer(former);
       const entry = isThere ? kept : await entryOf(trash, former);
-      const text = await takenWords(parts.membership, { fate, stage, entry });
+      const text = await takenWords(parts.membership, { fate, stage, entry, wasGone: !isThere && entry === null });
       await note(store, { ...former, isTaken: true, told: null }, text);
       log.info({ stageId, path: former.worktree.path, fate, trashId: entry?.id }, 'a former worktree was taken away');
     }
@@ -130,9 +130,15 @@ async function entryOf(
 
 async function takenWords(
   { machines, claims }: Membership,
-  { fate, stage, entry }: { fate: FormerFate; stage: Stage | null; entry: TrashEntry | null },
+  {
+    fate,
+    stage,
+    entry,
+    wasGone,
+  }: { fate: FormerFate; stage: Stage | null; entry: TrashEntry | null; wasGone: boolean },
 ): Promise<string> {
   const name = await machines.nameOf(claims.here);
+  if (wasGone) return `${name} has no worktree of this stage any more: its folder is gone, and not by Callboard.`;
   const elsewhere = stage?.machineId ?? null;
   const other = elsewhere === null ? null : await machines.nameOf(elsewhere).catch(() => null);
   const why = fate === 'done' ? 'is done' : `was started on ${other ?? 'another machine'}`;

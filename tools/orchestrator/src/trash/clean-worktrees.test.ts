@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { until } from '../../../../test-support/until.ts';
 import { createGitLab } from '../../test/support/repository.ts';
+import { machineId } from '../../test/support/test-machines.ts';
 import { openTestStore, sampleProject, sampleStage, silent, stageId } from '../../test/support/test-store.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
 import { createWorktreeCleaning } from './clean-worktrees.ts';
@@ -252,4 +253,22 @@ describe('a clean-up that is killed', () => {
       await rm(worktree.path, { recursive: true });
     }
   });
+});
+
+it('takes no worktree for that of a stage which another machine has at the same path', async () => {
+  const { store, parts, project, stage } = await setUp();
+  const [here, there] = [machineId(1), machineId(2)];
+  const cleaning = createWorktreeCleaning({ ...parts, here });
+  await store.transact(async (tx) => {
+    await tx.stages.update({ ...stage, completedAt: null });
+    await tx.stages.claim(STAGE, here);
+  });
+  expect((await cleaning.list(project.id)).worktrees).toMatchObject([
+    { stageId: STAGE, stays: 'STAGE-1 is not done.' },
+  ]);
+  await store.transact(async (tx) => {
+    await tx.stages.releaseOf(here);
+    await tx.stages.claim(STAGE, there);
+  });
+  expect((await cleaning.list(project.id)).worktrees).toMatchObject([{ stageId: null, stays: null }]);
 });
