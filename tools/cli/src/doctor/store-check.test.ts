@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
+import { findProgram } from '../../../../scripts/debian.ts';
 import { freePort } from '../../../../test-support/free-port.ts';
 import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
@@ -52,7 +53,8 @@ it.skipIf(postgresLack !== '')(
   `refuses a shared store that a newer Callboard wrote, as a start does${postgresLack && ` (${postgresLack})`}`,
   async () => {
     const [dataDir, url] = [await temporaryFolder(), await createDatabase()];
-    const sql = (text: string) => execFileSync('psql', ['--no-psqlrc', '--quiet', '--command', text, url]);
+    const sql = (text: string) =>
+      execFileSync(findProgram('psql') ?? 'psql', ['--no-psqlrc', '--quiet', '--command', text, url]);
     sql('create table cluster_state (id bigint primary key, version bigint); insert into cluster_state values (1, 36)');
     expect(await check(dataDir, url)).toMatchObject({ verdict: 'ok' });
     sql('update cluster_state set version = 9999');
