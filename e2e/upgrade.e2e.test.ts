@@ -7,6 +7,7 @@ import { freePort } from '../test-support/free-port.ts';
 import { git } from '../test-support/git.ts';
 import { createDatabase, postgresLack } from '../test-support/postgres.ts';
 import { until } from '../test-support/until.ts';
+import { ALL } from '../test-support/variants.ts';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { install, ofClone, type Program } from './support/callboard.ts';
@@ -22,8 +23,6 @@ import {
 import { claudePids, run } from './support/processes.ts';
 import { apiOf } from './support/scene.ts';
 
-/** To pack two releases takes longer than most of what `npm test` does: there, a database that is changed by hand represents the newer one. */
-const ALL = process.env.CALLBOARD_TEST_ALL === '1';
 /** To pack and install two releases took two minutes beside other tests. */
 const PACKING_MS = 600_000;
 
@@ -183,10 +182,8 @@ it.skipIf(postgresLack !== '')(`says everywhere that its database is newer, and 
 
 const TERMINAL = /^callboard: Nothing can be stored: .* newer Callboard .*start it\./m;
 
-/** With packages, as people install them. */
-const describeAll = ALL ? describe.skipIf(postgresLack !== '') : () => undefined;
-
-describeAll(`an upgrade${onPostgres}`, () => {
+/** With packages, as people install them. To pack two takes long: in `npm test`, a database that is changed by hand represents the newer one. */
+describe.runIf(ALL && postgresLack === '')(`an upgrade${onPostgres}`, () => {
   const RELEASES = [
     ['the release with the schema before to this one', withTheOneBefore, false],
     ['this release to one with a newer schema', withTheNext, true],
