@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BoardCounts, BoardView } from './board.ts';
+import { BoardView } from './board.ts';
 import { budgetCommands } from './budget-commands.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { checkCommands } from './check-commands.ts';
@@ -11,12 +11,12 @@ import { FolderList, FoldersQuery } from './folders.ts';
 import { GitSettingsBody } from './git-settings.ts';
 import { goingBackCommands } from './going-back-commands.ts';
 import { holdCommands } from './hold-commands.ts';
+import { HealthFigures } from './http.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { ImportBody, ImportReply } from './imports.ts';
 import { limitCommands } from './limit-commands.ts';
 import { loginCommands } from './login-commands.ts';
 import { lookingCommands } from './looking-commands.ts';
-import { LoopDelay } from './loop-delay.ts';
 import { machineCommands } from './machines.ts';
 import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
@@ -78,12 +78,7 @@ export const REPLY_LIMITS_MS = { read: 5_000, normal: 30_000, slow: 120_000 } as
 export const commands = {
   get_board: { time: 'read', input: nothing, reply: BoardView },
   /** Returns counts for monitoring. */
-  get_counts: {
-    time: 'read',
-    input: nothing,
-    /** `storeTrouble`: why nothing can be stored, in words; null while it can. */
-    reply: z.object({ counts: BoardCounts, loopDelay: LoopDelay, storeTrouble: z.string().nullable() }),
-  },
+  get_counts: { time: 'read', input: nothing, reply: HealthFigures },
   /** Returns the orchestrator's figures in Prometheus' text format, for a token of `create_metrics_token`; `not_logged_in` for any other. */
   get_metrics: {
     time: 'read',

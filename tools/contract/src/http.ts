@@ -26,6 +26,14 @@ export const streamEventData = {
 export type StreamEventType = keyof typeof streamEventData;
 export type StreamEventData<T extends StreamEventType> = z.infer<(typeof streamEventData)[T]>;
 
+/** What the orchestrator knows of its health. */
+export const HealthFigures = z.object({
+  counts: BoardCounts,
+  loopDelay: LoopDelay,
+  /** Why nothing can be stored, in words, so that commands are refused; null while it can. */
+  storeTrouble: z.string().nullable(),
+});
+
 /** The body of `GET /api/health`. Without a login it has only the status. */
 export const Health = z.object({
   status: z.enum(['ok', 'starting']),
@@ -36,8 +44,8 @@ export const Health = z.object({
     .optional(),
   /** Counts of the board; missing while the orchestrator does not answer. */
   counts: BoardCounts.optional(),
-  /** Why nothing can be stored, in words, so that commands are refused; null while it can. Missing while the orchestrator does not answer. */
-  storeTrouble: z.string().nullable().optional(),
+  /** As the orchestrator knows it; missing while that does not answer. */
+  storeTrouble: HealthFigures.shape.storeTrouble.optional(),
   /** The event loop delay of the two servers; that of the orchestrator is missing while it does not answer. */
   loopDelay: z.object({ webServer: LoopDelay, orchestrator: LoopDelay.optional() }).optional(),
 });
