@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
+import { itAll } from '../../../../test-support/it-all.ts';
 import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
 import { until } from '../../../../test-support/until.ts';
 import { createCluster } from '../support/cluster.ts';
@@ -136,44 +137,48 @@ describe.skipIf(postgresLack !== '')(
       await until('its refs are gone', async () => (await refsOf(attic.repo, moved.stageId)) === '');
     });
 
-    it('goes at the start of its machine when its stage was deleted or completed meanwhile, and stays if git would lose something', async () => {
-      const { desk, attic, client, of, lose } = await setUp(['deleted', 'done', 'locked']);
-      const [deleted, done, locked] = [of('deleted'), of('done'), of('locked')];
-      for (const { path } of [deleted, done, locked]) await writeFile(join(path, 'open.txt'), 'open\n');
-      await git(attic.repo, 'worktree', 'lock', locked.path);
-      await lose();
-      await attic.start();
-      await until('the machine is back', async () => (await noticesOf(desk, done.stageId, 'machine-back')).length > 0);
-      await attic.stop(); // what follows it hears of at its next start
-      await client.command('remove_stage', { stageId: deleted.stageId });
-      await client.command('complete_stage', { stageId: done.stageId });
-      await startElsewhere(desk, locked.stageId);
-      expect(existsSync(deleted.path)).toBe(true);
+    itAll(
+      'goes at the start of its machine when its stage was deleted or completed meanwhile, and stays if git would lose something',
+      async () => {
+        const { desk, attic, client, of, lose } = await setUp(['deleted', 'done', 'locked']);
+        const [deleted, done, locked] = [of('deleted'), of('done'), of('locked')];
+        for (const { path } of [deleted, done, locked]) await writeFile(join(path, 'open.txt'), 'open\n');
+        await git(attic.repo, 'worktree', 'lock', locked.path);
+        await lose();
+        await attic.start();
+        await until(
+          'the machine is back',
+          async () => (await noticesOf(desk, done.stageId, 'machine-back')).length > 0,
+        );
+        await attic.stop(); // what follows it hears of at its next start
+        await client.command('remove_stage', { stageId: deleted.stageId });
+        await client.command('complete_stage', { stageId: done.stageId });
+        await startElsewhere(desk, locked.stageId);
+        expect(existsSync(deleted.path)).toBe(true);
 
-      await attic.start();
-      for (const { path } of [deleted, done]) await untilGone(path);
-      await until(
-        'the other one is told of',
-        async () => (await noticesOf(desk, locked.stageId, 'old-worktree')).length > 0,
-      );
-      expect(await noticesOf(desk, done.stageId, 'old-worktree')).toEqual([
-        expect.stringContaining('the stage is done'),
-      ]);
-      expect(await noticesOf(desk, locked.stageId, 'old-worktree')).toEqual([
-        expect.stringMatching(/^attic still has its old worktree of this stage, .* it is locked\./),
-      ]);
-      expect(await readFile(join(locked.path, 'open.txt'), 'utf8')).toBe('open\n');
+        await attic.start();
+        for (const { path } of [deleted, done]) await untilGone(path);
+        await until(
+          'the other one is told of',
+          async () => (await noticesOf(desk, locked.stageId, 'old-worktree')).length > 0,
+        );
+        expect(await noticesOf(desk, done.stageId, 'old-worktree')).toEqual([
+          expect.stringContaining('the stage is done'),
+        ]);
+        expect(await noticesOf(desk, locked.stageId, 'old-worktree')).toEqual([
+          expect.stringMatching(/^attic still has its old worktree of this stage, .* it is locked\./),
+        ]);
+        expect(await readFile(join(locked.path, 'open.txt'), 'utf8')).toBe('open\n');
 
-      await attic.stop();
-      await git(attic.repo, 'worktree', 'unlock', locked.path);
-      await attic.start();
-      await untilGone(locked.path);
-      await until('it is told', async () => (await noticesOf(desk, locked.stageId, 'old-worktree')).length === 2);
-      expect((await attic.client.command('get_trash')).entries.map(({ stageTitle }) => stageTitle).toSorted()).toEqual([
-        'deleted',
-        'done',
-        'locked',
-      ]);
-    });
+        await attic.stop();
+        await git(attic.repo, 'worktree', 'unlock', locked.path);
+        await attic.start();
+        await untilGone(locked.path);
+        await until('it is told', async () => (await noticesOf(desk, locked.stageId, 'old-worktree')).length === 2);
+        expect(
+          (await attic.client.command('get_trash')).entries.map(({ stageTitle }) => stageTitle).toSorted(),
+        ).toEqual(['deleted', 'done', 'locked']);
+      },
+    );
   },
 );
