@@ -276,7 +276,7 @@ function programPath(program: string): string {
 let shared: Promise<ServerAddress> | undefined;
 
 /** Resolves with the server of this run; the first caller waits until it is started. */
-function sharedServer(): Promise<ServerAddress> {
+export function sharedServer(): Promise<ServerAddress> {
   shared ??= askForServer();
   return shared;
 }

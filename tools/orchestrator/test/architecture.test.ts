@@ -230,6 +230,7 @@ describe('the orchestrator', () => {
       'compose/open-storage.ts imports store/sqlite/search/sqlite-search-index.ts',
       'compose/open-storage.ts imports store/sqlite/sqlite-store.ts',
       'doctor/inspect-store.ts imports store/postgres/pg-link.ts',
+      'doctor/inspect-store.ts imports store/postgres/server-history.ts',
       'end-all-sessions.ts imports store/sqlite/sqlite-store.ts',
       'migrate-store.ts imports store/postgres/open-for-copy.ts',
     ]);

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { freePort } from '../../../../test-support/free-port.ts';
-import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
+import { createDatabase, postgresLack, runSql, sharedServer } from '../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { nodeEdges } from '../edges.ts';
 import { checkStore } from './store-check.ts';
@@ -30,6 +30,19 @@ it.skipIf(postgresLack !== '')(
       verdict: 'ok',
       found: expect.stringMatching(/^127\.0\.0\.1:\d+\/test_\w+, PostgreSQL \d+/),
     });
+  },
+);
+
+it.skipIf(postgresLack !== '')(
+  `refuses an older copy of a shared store, as a start does${postgresLack && ` (${postgresLack})`}`,
+  async () => {
+    const [dataDir, url] = [await temporaryFolder(), await createDatabase()];
+    const sql = `select json_build_object('system', system_identifier::text, 'server', 'db2:5432', 'timeline', 9,
+      'database', (select oid::text from pg_database where datname = current_database())) from pg_control_system()`;
+    const newest = [JSON.parse(await runSql(await sharedServer(), sql, new URL(url).pathname.slice(1)))];
+    await writeFile(join(dataDir, 'database-timelines.json'), JSON.stringify({ newest }));
+    const words = 'is an older copy: it is at timeline 1, and this machine has used timeline 9 (at db2:5432).';
+    expect(await check(dataDir, url)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(words) });
   },
 );
 

@@ -19,7 +19,7 @@ export interface InspectedStore {
 export async function inspectStore(dataDir: string, databaseUrl: string | null): Promise<InspectedStore> {
   try {
     await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: databaseUrl !== null });
-    return { trouble: null, server: databaseUrl === null ? null : await askServer(databaseUrl) };
+    return { trouble: null, server: databaseUrl === null ? null : await askServer(databaseUrl, dataDir) };
   } catch (error) {
     const trouble = error instanceof OperationalError ? error.message : troubleOf(error)?.words;
     if (trouble === undefined) throw error;
@@ -27,9 +27,11 @@ export async function inspectStore(dataDir: string, databaseUrl: string | null):
   }
 }
 
-async function askServer(databaseUrl: string): Promise<string> {
+async function askServer(databaseUrl: string, dataDir: string): Promise<string> {
   const { createConnect } = await import('../store/postgres/pg-link.ts'); // loaded for a shared store alone
-  const link = await createConnect(parseDatabaseUrl(databaseUrl))();
+  const { createServerHistory } = await import('../store/postgres/server-history.ts');
+  const history = createServerHistory({ path: dataDirLayout(dataDir).databaseTimelines, writer: null });
+  const link = await createConnect(parseDatabaseUrl(databaseUrl), history)();
   try {
     const { rows } = await link.query({ text: 'show server_version' });
     return Version.parse(rows[0]).server_version;

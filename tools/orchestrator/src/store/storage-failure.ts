@@ -53,8 +53,8 @@ const CANNOT_WORK = /^(08|28|3D|40|53|57|58|F0|XX|25006|25P03|42501|55P03)/;
 /** Whether PostgreSQL itself said it. */
 export const isAnswerOfPostgres = (error: unknown): boolean => sqlState(error) !== null;
 
-/** Whether PostgreSQL does not let this account call something, or does not have it. */
-export const isNotAvailable = (error: unknown): boolean => /^42/.test(sqlState(error) ?? '');
+/** Whether PostgreSQL does not let this account call something, or does not have it; services that resemble it lack some of it. */
+export const isNotAvailable = (error: unknown): boolean => /^(42|0A|55000)/.test(sqlState(error) ?? '');
 
 const isOfPostgres = (error: unknown): boolean =>
   error instanceof DatabaseUnreachable || CANNOT_WORK.test(sqlState(error) ?? '');

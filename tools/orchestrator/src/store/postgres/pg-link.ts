@@ -1,11 +1,11 @@
 import { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DatabaseAddress } from '@callboard/runtime/database-url';
+import { type DatabaseAddress, nameOfServer } from '@callboard/runtime/database-url';
 import { messageOf } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
 import pg from 'pg';
 import { DatabaseUnreachable, isAnswerOfPostgres } from '../storage-failure.ts';
-import { createServerHistory } from './server-history.ts';
+import { createServerHistory, type ServerHistory } from './server-history.ts';
 import { tlsOf, wordsOfTls } from './tls.ts';
 
 type Host = DatabaseAddress['hosts'][number];
@@ -80,29 +80,21 @@ export type Connect = (signal?: AbortSignal) => Promise<PgLink>;
  * Connects to the hosts in turn, beginning with the one that answered last. Of several, all are asked at first which of them is the
  * newest, since one from before a fail-over may be back, and take writes.
  */
-export function createConnect(address: DatabaseAddress): Connect {
+export function createConnect(address: DatabaseAddress, history: ServerHistory = createServerHistory()): Connect {
   const { hosts } = address;
-  const history = hosts.length > 1 ? createServerHistory() : null;
+  let isAsked = hosts.length === 1;
   let best = 0;
 
-  async function open(host: Host, signal?: AbortSignal): Promise<PgLink> {
-    const link = await connectTo(address, host, signal);
-    try {
-      await history?.require(link);
-    } catch (error) {
-      await link.end();
-      throw error;
-    }
-    return link;
-  }
+  const open = (host: Host, signal?: AbortSignal): Promise<PgLink> => connectTo(address, { host, history }, signal);
 
-  async function askAll(signal?: AbortSignal): Promise<void> {
-    const asked = hosts.map(async (host) => (await open(host, signal)).end());
-    await Promise.allSettled(asked); // those that fail do so again in their turn
+  /** Returns whether one has answered. Those that fail do so again in their turn. */
+  async function askAll(signal?: AbortSignal): Promise<boolean> {
+    const asked = await Promise.allSettled(hosts.map(async (host) => (await open(host, signal)).end()));
+    return asked.some(({ status }) => status === 'fulfilled');
   }
 
   return async (signal) => {
-    if (history?.isEmpty()) await askAll(signal);
+    if (!isAsked) isAsked = await askAll(signal);
     let failure: unknown;
     for (let at = 0; at < hosts.length && !signal?.aborted; at++) {
       const index = (best + at) % hosts.length;
@@ -113,7 +105,7 @@ export function createConnect(address: DatabaseAddress): Connect {
         best = index;
         return link;
       } catch (error) {
-        failure ??= error;
+        if (failure === undefined || (!hasWords(failure) && hasWords(error))) failure = error;
       }
     }
     throw failure ?? notNeeded();
@@ -122,7 +114,15 @@ export function createConnect(address: DatabaseAddress): Connect {
 
 const notNeeded = () => new DatabaseUnreachable('the connection is not needed any more');
 
-async function connectTo(address: DatabaseAddress, { host, port }: Host, signal?: AbortSignal): Promise<PgLink> {
+/** Whether a failure says more than that a server does not answer. */
+const hasWords = (error: unknown): boolean => error instanceof DatabaseUnreachable && error.words !== null;
+
+async function connectTo(
+  address: DatabaseAddress,
+  { host: server, history }: { host: Host; history: ServerHistory },
+  signal?: AbortSignal,
+): Promise<PgLink> {
+  const { host, port } = server;
   const socket = new Socket();
   const client = new pg.Client({
     ...{ stream: () => socket, pipeline: true },
@@ -145,7 +145,7 @@ async function connectTo(address: DatabaseAddress, { host, port }: Host, signal?
   link.onBroken(() => signal?.removeEventListener('abort', end));
   try {
     await Promise.race([client.connect(), unneeded.promise]);
-    await requireWritable(link);
+    await requireUsable(link, () => history.require(link, nameOfServer(server)));
     return link;
   } catch (error) {
     await link.end();
@@ -154,13 +154,14 @@ async function connectTo(address: DatabaseAddress, { host, port }: Host, signal?
   }
 }
 
-/** A server that takes connections and answers nothing is not reached either. */
-async function requireWritable(link: PgLink): Promise<void> {
+/** A server that takes connections and answers nothing is not reached either. @param requireNewest looks at its timeline */
+async function requireUsable(link: PgLink, requireNewest: () => Promise<void>): Promise<void> {
   const timer = setTimeout(() => void link.end(), CONNECT_MS).unref();
   try {
     const { rows } = await link.query({ text: 'show transaction_read_only' });
     if (JSON.stringify(rows).includes('"on"'))
       throw new DatabaseUnreachable('it takes no writes (a standby, or set so)');
+    await requireNewest();
   } finally {
     clearTimeout(timer);
   }
