@@ -77,12 +77,12 @@ export interface PgLink {
 export type Connect = (signal?: AbortSignal) => Promise<PgLink>;
 
 /**
- * Connects to the hosts in turn, beginning with the one that answered last. Of several, all are asked at first which of them is the
- * newest, since one from before a fail-over may be back, and take writes.
+ * Connects to the hosts in turn, beginning with the one that answered last. Of several, all are asked which of them is the newest, at
+ * first and whenever a connection was lost: one from before a fail-over may be back meanwhile, and take writes.
  */
 export function createConnect(address: DatabaseAddress, history: ServerHistory = createServerHistory()): Connect {
   const { hosts } = address;
-  let isAsked = hosts.length === 1;
+  let isAsked = false;
   let best = 0;
 
   const open = (host: Host, signal?: AbortSignal): Promise<PgLink> => connectTo(address, { host, history }, signal);
@@ -94,7 +94,7 @@ export function createConnect(address: DatabaseAddress, history: ServerHistory =
   }
 
   return async (signal) => {
-    if (!isAsked) isAsked = await askAll(signal);
+    if (hosts.length > 1 && !isAsked) isAsked = await askAll(signal);
     let failure: unknown;
     for (let at = 0; at < hosts.length && !signal?.aborted; at++) {
       const index = (best + at) % hosts.length;
@@ -103,12 +103,29 @@ export function createConnect(address: DatabaseAddress, history: ServerHistory =
       try {
         const link = await open(host, signal);
         best = index;
-        return link;
+        return noticingLoss(link, () => {
+          isAsked = false;
+        });
       } catch (error) {
         if (failure === undefined || (!hasWords(failure) && hasWords(error))) failure = error;
       }
     }
     throw failure ?? notNeeded();
+  };
+}
+
+/** @param onLost called if the connection breaks before it is ended here */
+function noticingLoss(link: PgLink, onLost: () => void): PgLink {
+  let isEnded = false;
+  link.onBroken(() => {
+    if (!isEnded) onLost();
+  });
+  return {
+    ...link,
+    end() {
+      isEnded = true;
+      return link.end();
+    },
   };
 }
 

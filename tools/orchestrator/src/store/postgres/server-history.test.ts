@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { findProgram } from '../../../../../scripts/debian.ts';
 import { createDatabaseOn, postgresLack, startPostgres, startStandby } from '../../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
+import { until } from '../../../../../test-support/until.ts';
 import { sampleProject, silent, tickingEdges } from '../../../test/support/test-store.ts';
 import { DatabaseUnreachable } from '../storage-failure.ts';
 import { type Connect, createConnect } from './pg-link.ts';
@@ -29,7 +30,7 @@ async function twoServers() {
   const old = await startPostgres();
   const url = await createDatabaseOn(old.address);
   const only = parseDatabaseUrl(url);
-  const standby = await startStandby(old, onTestFinished, false); // which the old one does not wait for when it is back
+  const standby = await startStandby(old, onTestFinished, { waitsFor: '' }); // which the old one does not wait for when it is back
   const address = { ...only, hosts: [...only.hosts, { host: '127.0.0.1', port: standby.address.port }] };
   return { old, standby, url, only, address };
 }
@@ -96,6 +97,17 @@ describe.skipIf(lack !== '')(`a server that is back after its standby took over$
     expect(await projects(address)).toEqual([]); // what the older one has
     await standby.start();
     expect(await projects(address)).toEqual([sampleProject()]);
+  });
+
+  it('is not used by a machine that had no network while the standby took over', async () => {
+    const { old, standby, address } = await twoServers();
+    const connect = createConnect(address);
+    const link = await connect(); // to the old one, which was there alone
+    await old.kill();
+    await until('the connection is lost', link.isBroken);
+    await standby.promote();
+    await old.start();
+    expect(await portOf(connect)).toEqual({ port: standby.address.port });
   });
 
   it('is used by a store that runs, once a person has removed the file', async () => {
