@@ -8,6 +8,7 @@ import { type Door, doorOf } from './cutting-proxy.ts';
 import { createDatabaseLink } from './database-link.ts';
 import { makeNamespace, type Namespace } from './namespaces.ts';
 import type { Random } from './random.ts';
+import type { Servers } from './servers.ts';
 
 export const TOKEN = 'a-token-for-the-time-of-the-test';
 
@@ -40,7 +41,7 @@ export interface MachineOptions {
   isEmulated: boolean;
   random: Random;
   /** The database that machines share, as seen from here; null for a store in a file. */
-  database: { url: string; port: number } | null;
+  database: Pick<Servers, 'url' | 'ports'> | null;
   /** Whether the machine gets a network of its own. */
   hasNamespace: boolean;
   atEnd: AtEnd;
@@ -95,26 +96,27 @@ function within(namespace: Namespace | null): typeof ofClone {
 }
 
 async function openLink(
-  { url, port }: { url: string; port: number },
+  { url, ports }: Pick<Servers, 'url' | 'ports'>,
   namespace: Namespace | null,
   { random, atEnd }: MachineOptions,
 ): Promise<Link & { url: string }> {
   const host = namespace?.host ?? '127.0.0.1';
-  const proxy = await createDatabaseLink(port, random, host);
-  atEnd(proxy.close);
-  const own = url.replace(`@127.0.0.1:${port}/`, `@${host}:${proxy.port}/`);
+  const proxies = await Promise.all(ports.map((port) => createDatabaseLink(port, random, host)));
+  for (const { close } of proxies) atEnd(close);
+  const hosts = proxies.map(({ port }) => `${host}:${port}`);
+  const own = url.replace(`@${new URL(url).host}/`, `@${hosts.join(',')}/`);
   let isWireOut = false;
   return {
     url: own,
-    cutOne: proxy.cutOne,
+    cutOne: () => proxies.some((proxy) => proxy.cutOne()),
     block(how) {
       isWireOut = how === 'swallow' && namespace !== null;
       if (isWireOut) namespace?.setWire(false);
-      else proxy.block(how);
+      else for (const proxy of proxies) proxy.block(how);
     },
     unblock() {
       if (isWireOut) namespace?.setWire(true);
-      else proxy.unblock();
+      else for (const proxy of proxies) proxy.unblock();
       isWireOut = false;
     },
   };

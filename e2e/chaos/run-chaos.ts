@@ -7,7 +7,7 @@ import type { AtEnd } from '../../test-support/temporary-folder.ts';
 import { type Account, account } from './account.ts';
 import type { Losses } from './beyond-lease.ts';
 import { createCuttingProxy } from './cutting-proxy.ts';
-import { type Killed, kill, type Target, type Victims } from './killer.ts';
+import { type Killed, kill, STANDBY_VICTIMS, type Target, type Victims } from './killer.ts';
 import { leaveNothing } from './leave-nothing.ts';
 import { TOKEN } from './machine.ts';
 import { lookOn, type Onlooker } from './onlooker.ts';
@@ -66,6 +66,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const place = await openPlace({
     ...{ machines: sharedBy ?? 1, isShared: sharedBy !== null },
     ...{ isEmulated, random, atEnd, hasOwnNetworks: true, databaseSettings: [] },
+    hasStandby: victims.some((victim) => STANDBY_VICTIMS.some((one) => one === victim)),
   });
   const doors = await openDoors(place, random, atEnd);
   const failed = new AbortController();
