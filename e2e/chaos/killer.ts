@@ -166,7 +166,7 @@ async function strike(target: Target, victim: Victim, outages: Outages, options:
   }
 }
 
-const CUTS: readonly [Cut, ...Cut[]] = ['refuse', 'swallow', 'swallow'];
+const CUTS: readonly [Cut, ...Cut[]] = ['refuse', 'swallow', 'drop'];
 
 type LeaseVictim = (typeof LEASE_VICTIMS)[number];
 

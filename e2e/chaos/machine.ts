@@ -31,8 +31,11 @@ export interface Machine {
 export interface Link {
   /** Cuts one connection in the middle of its traffic; returns false if there is none. */
   cutOne(): boolean;
-  /** `refuse`: as when a process is gone; `swallow`: as when a cable is pulled. */
-  block(how: 'refuse' | 'swallow'): void;
+  /**
+   * `refuse`: as when a process is gone; `swallow`: as when a cable is pulled; `drop`: as when a firewall on the way drops every packet,
+   * so that not even this machine's own system knows. Without a network of its own, the last two are the same.
+   */
+  block(how: 'refuse' | 'swallow' | 'drop'): void;
   unblock(): void;
 }
 
@@ -105,19 +108,23 @@ async function openLink(
   for (const { close } of proxies) atEnd(close);
   const hosts = proxies.map(({ port }) => `${host}:${port}`);
   const own = url.replace(`@${new URL(url).host}/`, `@${hosts.join(',')}/`);
-  let isWireOut = false;
+  let blocked: Parameters<Link['block']>[0] | null = null;
+  /** Whether the network does it, not the proxies. */
+  const isCutInNetwork = () => namespace !== null && blocked !== 'refuse';
   return {
     url: own,
     cutOne: () => proxies.some((proxy) => proxy.cutOne()),
     block(how) {
-      isWireOut = how === 'swallow' && namespace !== null;
-      if (isWireOut) namespace?.setWire(false);
-      else for (const proxy of proxies) proxy.block(how);
+      blocked = how;
+      if (!isCutInNetwork()) for (const proxy of proxies) proxy.block(how === 'refuse' ? how : 'swallow');
+      else if (how === 'swallow') namespace?.setWire(false);
+      else namespace?.setDropping(true);
     },
     unblock() {
-      if (isWireOut) namespace?.setWire(true);
-      else for (const proxy of proxies) proxy.unblock();
-      isWireOut = false;
+      if (!isCutInNetwork()) for (const proxy of proxies) proxy.unblock();
+      else if (blocked === 'swallow') namespace?.setWire(true);
+      else if (blocked === 'drop') namespace?.setDropping(false);
+      blocked = null;
     },
   };
 }

@@ -13,6 +13,8 @@ type Host = DatabaseAddress['hosts'][number];
 /** A connection must be there within this time, and an answer within the other: nothing waits for a dead network for ever. */
 const CONNECT_MS = 3_000;
 const ANSWER_MS = 45_000;
+/** Idle for so long, the system asks each second whether the server is there, and gives up after ten times (libuv's numbers). */
+const KEEP_ALIVE_MS = 5_000;
 /** The server's own limits, from the shortest on: whoever holds the lock and falls silent loses it before others give up. */
 const SERVER_LIMITS = {
   idle_in_transaction_session_timeout: 10_000,
@@ -148,7 +150,8 @@ async function connectTo(
     ...(address.password !== null && { password: address.password }),
     ssl: tlsOf(address.parameters),
     ...{ types, options: OPTIONS, application_name: 'callboard', client_encoding: 'UTF8' },
-    ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS, keepAlive: true },
+    ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS },
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS },
     ...SERVER_LIMITS,
   });
   const link = linkOf(client, socket);
