@@ -27,7 +27,7 @@ const append = (word: string) => ({
   input: { command: `echo ${word} >> made.txt`, description: `Write ${word}` },
 });
 
-/** A session with three requests, on a server whose commits wait for one of two standbys. */
+/** A session with four requests, on a server whose commits wait for one of two standbys. */
 async function scene() {
   const primary = await startPostgres();
   const databaseUrl = await createDatabaseOn(primary.address);
@@ -36,7 +36,7 @@ async function scene() {
   const hosts = [primary, db2, db3].map(({ address }) => `127.0.0.1:${address.port}`).join(',');
   const all = databaseUrl.replace(new URL(databaseUrl).host, hosts);
   const kit = await createKit({ machine: { databaseUrl: all, name: 'here' }, limits: { diskLookMs: 50, ...QUIET } });
-  const words = ['one', 'two', 'three'];
+  const words = ['one', 'two', 'three', 'four'];
   const steps = [...words.map((word) => ({ tools: [append(word)] })), { text: 'All finished.' }];
   const stageId = await kit.startStage(prompt({ steps }));
   const asked = new Set<string>();
@@ -85,21 +85,35 @@ describe.skipIf(lack !== '')(`two standbys, of which one is waited for${lack && 
       { code: 'storage_failed', message: expect.stringContaining('did not happen') },
     );
 
-    await primary.kill();
-    await Promise.all([db2.start(), db3.start()]);
-    await until('one has more', async () => (await hasUpTo(db3)) > (await hasUpTo(db2)));
-    await db3.promote();
-    await db2.follow(db3.address);
-    await until('the other one follows', () => follows(db3.address, 'db2', WAITS_FOR));
+    await db2.start();
     await kit.client.notices(({ warnings }) => warnings.length === 0, PATIENT);
-    await kit.client.command('approve_tool', third);
-    await untilConfirmed(kit, third.requestId);
+    await untilConfirmed(kit, third.requestId); // what waited is stored, and only db2 has it
+
+    const fourth = await answer();
+    await until('db2 has everything', async () => (await runSql(primary.address, same)) === 't');
+    await primary.kill();
+    await db3.start();
+    await until('one has more', async () => (await hasUpTo(db2)) > (await hasUpTo(db3)));
+    await db2.promote();
+    await runSql(db2.address, `alter system set synchronous_standby_names = '${WAITS_FOR}'`);
+    await runSql(db2.address, 'select pg_reload_conf()');
+    await db3.follow(db2.address);
+    await until('the other one follows', () => follows(db2.address, 'db3', WAITS_FOR));
+    await until('a decision is taken', async () => {
+      const reply = kit.client.command('approve_tool', fourth);
+      return reply.then(
+        () => true,
+        ({ code }: { code: string }) => code === 'already_decided',
+      );
+    });
+    await untilConfirmed(kit, fourth.requestId);
     await kit.client.state(stageId, 'idle');
-    expect(await readFile(join(kit.dataDir, 'worktrees', 'shop', stageId, 'made.txt'), 'utf8')).toBe('one\ntwo\nthree\n');
+    const made = await readFile(join(kit.dataDir, 'worktrees', 'shop', stageId, 'made.txt'), 'utf8');
+    expect(made).toBe('one\ntwo\nthree\nfour\n');
     const stored = "select string_agg(state, ' ') from outbox where wire_id in";
-    const ids = [first, second, third].map(({ requestId }) => `'${requestId}'`).join(', ');
+    const ids = [first, second, third, fourth].map(({ requestId }) => `'${requestId}'`).join(', ');
     const database = basename(new URL(databaseUrl).pathname);
-    for (const { address } of [db3, db2])
-      expect(await runSql(address, `${stored} (${ids})`, database)).toBe('confirmed confirmed confirmed');
+    for (const { address } of [db2, db3])
+      expect(await runSql(address, `${stored} (${ids})`, database)).toBe('confirmed confirmed confirmed confirmed');
   });
 });
