@@ -14,12 +14,7 @@ export const SHARED_VICTIMS = ['database', 'database connection', 'database link
 export const LEASE_VICTIMS = ['machine cut off', 'machine lost'] as const;
 /** The server of the database is switched off, and its standby takes over. */
 export const STANDBY_VICTIMS = ['database fails over'] as const;
-export type Victim = (
-  | typeof VICTIMS
-  | typeof SHARED_VICTIMS
-  | typeof LEASE_VICTIMS
-  | typeof STANDBY_VICTIMS
-)[number];
+export type Victim = (typeof VICTIMS | typeof SHARED_VICTIMS | typeof LEASE_VICTIMS | typeof STANDBY_VICTIMS)[number];
 export type Victims = readonly [Victim, ...Victim[]];
 
 /** What the killer strikes at. */
@@ -150,9 +145,7 @@ async function strike(target: Target, victim: Victim, outages: Outages, options:
     case 'database fails over': {
       const failOver = database?.failOver ?? null;
       return (
-        database !== null &&
-        failOver !== null &&
-        outages.begin(database, database.switchOff, () => failOver(signal))
+        database !== null && failOver !== null && outages.begin(database, database.switchOff, () => failOver(signal))
       );
     }
     case 'database connection':

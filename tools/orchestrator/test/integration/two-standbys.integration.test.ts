@@ -81,9 +81,9 @@ describe.skipIf(lack !== '')(`two standbys, of which one is waited for${lack && 
     const isRefused = (warning: string) =>
       /^Nothing can be stored.*waits for a synchronous standby.*start one/s.test(warning);
     await kit.client.notices(({ warnings }) => warnings.some(isRefused), PATIENT);
-    await expect(kit.client.command('send_message', { stageId, message: 'Go on', mode: 'append' })).rejects.toMatchObject(
-      { code: 'storage_failed', message: expect.stringContaining('did not happen') },
-    );
+    await expect(
+      kit.client.command('send_message', { stageId, message: 'Go on', mode: 'append' }),
+    ).rejects.toMatchObject({ code: 'storage_failed', message: expect.stringContaining('did not happen') });
 
     await db2.start();
     await kit.client.notices(({ warnings }) => warnings.length === 0, PATIENT);
