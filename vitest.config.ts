@@ -38,6 +38,8 @@ const ONLY_IN_TEST_ALL = [
   'mode-of-ended-session.integration',
   'older-release.integration',
   'sandbox-works.integration',
+  'silent-network.e2e',
+  'two-standbys.integration',
 ];
 const excluded = [...configDefaults.exclude, ...(ALL ? [] : ONLY_IN_TEST_ALL.map((name) => `**/${name}.*.ts`))];
 

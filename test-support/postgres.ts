@@ -40,6 +40,8 @@ export interface PostgresServer {
 export interface StandbyServer extends PostgresServer {
   /** Makes it take writes, whether or not the other server has ended. */
   promote: () => Promise<void>;
+  /** Makes it follow another server from now on; it must not have anything that this one lacks. */
+  follow: (primary: ServerAddress) => Promise<void>;
 }
 
 /** Why no server can be started here, for the name of a skipped test; empty if one can. */
@@ -107,35 +109,53 @@ export async function startPostgres(
   return server;
 }
 
-/**
- * Starts a standby that follows a server by streaming replication. It ends with this process.
- * @param isSynchronous whether the server waits with each synced commit until the standby has it on its disk
- */
+export interface StandbyOptions {
+  /** What `synchronous_standby_names` calls it. */
+  name?: string;
+  /** What `synchronous_standby_names` of the server is set to as soon as it follows; empty: no commit waits for it. */
+  waitsFor?: string;
+  /** A port that is free. */
+  port?: number;
+}
+
+/** Starts a standby that follows a server by streaming replication. It ends with this process. */
 export async function startStandby(
   { address: primary }: PostgresServer,
   atEnd: AtEnd = onTestFinished,
-  isSynchronous = true,
+  { name = 'standby', waitsFor = '*', port }: StandbyOptions = {},
 ): Promise<StandbyServer> {
   const folder = await createFolder(atEnd);
-  const address = { socketFolder: folder, port: await freePort(), password: primary.password };
+  const address = { socketFolder: folder, port: port ?? (await freePort()), password: primary.password };
   const [command, ...args] = asAccount('pg_basebackup', [
     ...['--pgdata', join(folder, 'data'), '--write-recovery-conf', '--checkpoint', 'fast', '--no-sync'],
     ...['--host', primary.socketFolder, '--port', `${primary.port}`, '--username', 'callboard', '--no-password'],
   ]);
   await giveToServer(folder);
   await promisify(execFile)(command, args, { cwd: folder, env: { ...process.env, PGPASSWORD: primary.password } });
-  await appendFile(join(folder, 'data', 'postgresql.conf'), linesOf(placeOf(folder, address.port)));
+  await appendFile(join(folder, 'data', 'postgresql.conf'), linesOf(placeOf(folder, address.port, name)));
   const server = serverIn(folder, address, 'standby', atEnd);
   await server.start();
   // Only now: without a standby, nothing could be committed.
-  if (isSynchronous) await runSql(primary, "alter system set synchronous_standby_names = '*'");
+  await runSql(primary, `alter system set synchronous_standby_names = '${waitsFor}'`);
   await runSql(primary, 'select pg_reload_conf()');
-  const wanted = isSynchronous ? 'sync' : 'async';
-  await until('the standby follows', async () => (await runSql(primary, SYNC_STATE)) === wanted);
-  return { ...server, promote: async () => void (await runSql(address, 'select pg_promote()')) };
+  await until('the standby follows', () => follows(primary, name, waitsFor));
+  return {
+    ...server,
+    promote: async () => void (await runSql(address, 'select pg_promote()')),
+    async follow({ socketFolder, port, password }) {
+      const where = `host=${socketFolder} port=${port} user=callboard password=${password}`;
+      await runSql(address, `alter system set primary_conninfo = '${where}'`);
+      await runSql(address, 'select pg_reload_conf()');
+    },
+  };
 }
 
-const SYNC_STATE = "select sync_state from pg_stat_replication where state = 'streaming'";
+/** Whether a standby gets all that happens, in the way that the server is set to. */
+export async function follows(primary: ServerAddress, name: string, waitsFor: string): Promise<boolean> {
+  const streaming = `state = 'streaming' and application_name = '${name}'`;
+  const state = await runSql(primary, `select sync_state from pg_stat_replication where ${streaming}`);
+  return state === (waitsFor === '' ? 'async' : waitsFor.startsWith('ANY') ? 'quorum' : 'sync');
+}
 
 async function createFolder(atEnd: AtEnd): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'callboard-postgres-'));
@@ -184,7 +204,7 @@ async function initialise(folder: string, { port, password }: ServerAddress, set
   ]);
   await promisify(execFile)(command, args, { cwd: folder });
   const lines = [
-    ...placeOf(folder, port),
+    ...placeOf(folder, port, 'primary'),
     "listen_addresses = '127.0.0.1'",
     'fsync = off',
     'full_page_writes = off',
@@ -196,7 +216,11 @@ async function initialise(folder: string, { port, password }: ServerAddress, set
   await writeFile(join(data, 'postgresql.conf'), linesOf(lines));
 }
 
-const placeOf = (folder: string, port: number) => [`port = ${port}`, `unix_socket_directories = '${folder}'`];
+const placeOf = (folder: string, port: number, name: string) => [
+  `port = ${port}`,
+  `unix_socket_directories = '${folder}'`,
+  `cluster_name = '${name}'`,
+];
 const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('');
 
 async function run(folder: string, state: 'ready' | 'standby'): Promise<ChildProcess> {
@@ -276,7 +300,7 @@ function programPath(program: string): string {
 let shared: Promise<ServerAddress> | undefined;
 
 /** Resolves with the server of this run; the first caller waits until it is started. */
-function sharedServer(): Promise<ServerAddress> {
+export function sharedServer(): Promise<ServerAddress> {
   shared ??= askForServer();
   return shared;
 }

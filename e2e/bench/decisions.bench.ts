@@ -63,7 +63,7 @@ async function measure(machines: number, isShared: boolean): Promise<Measured> {
   try {
     const random = createRandom(1);
     const atEnd: AtEnd = (end) => void ends.push(end);
-    const settings = { isEmulated: true, hasOwnNetworks: false, databaseSettings: DURABLE };
+    const settings = { isEmulated: true, hasOwnNetworks: false, hasStandby: false, databaseSettings: DURABLE };
     const place = await openPlace({ machines, isShared, random, atEnd, ...settings });
     const transports = place.machines.map(({ door }) =>
       createHttpTransport({ origin: `http://${door().host}`, token: TOKEN }),

@@ -12,7 +12,9 @@ export const VICTIMS = ['orchestrator', 'web server', 'supervisor', 'claude', 'w
 export const SHARED_VICTIMS = ['database', 'database connection', 'database link'] as const;
 /** A machine's link to the database, cut for longer than its lease; with the second, people declare the machine lost meanwhile. */
 export const LEASE_VICTIMS = ['machine cut off', 'machine lost'] as const;
-export type Victim = (typeof VICTIMS | typeof SHARED_VICTIMS | typeof LEASE_VICTIMS)[number];
+/** The server of the database is switched off, and its standby takes over. */
+export const STANDBY_VICTIMS = ['database fails over'] as const;
+export type Victim = (typeof VICTIMS | typeof SHARED_VICTIMS | typeof LEASE_VICTIMS | typeof STANDBY_VICTIMS)[number];
 export type Victims = readonly [Victim, ...Victim[]];
 
 /** What the killer strikes at. */
@@ -140,6 +142,12 @@ async function strike(target: Target, victim: Victim, outages: Outages, options:
     }
     case 'database':
       return database !== null && outages.begin(database, () => database.stop('immediate'), database.start);
+    case 'database fails over': {
+      const failOver = database?.failOver ?? null;
+      return (
+        database !== null && failOver !== null && outages.begin(database, database.switchOff, () => failOver(signal))
+      );
+    }
     case 'database connection':
       return link?.cutOne() ?? false;
     case 'database link': {
@@ -151,7 +159,7 @@ async function strike(target: Target, victim: Victim, outages: Outages, options:
   }
 }
 
-const CUTS: readonly [Cut, ...Cut[]] = ['refuse', 'swallow', 'swallow'];
+const CUTS: readonly [Cut, ...Cut[]] = ['refuse', 'swallow', 'drop'];
 
 type LeaseVictim = (typeof LEASE_VICTIMS)[number];
 

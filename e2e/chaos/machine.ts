@@ -8,6 +8,7 @@ import { type Door, doorOf } from './cutting-proxy.ts';
 import { createDatabaseLink } from './database-link.ts';
 import { makeNamespace, type Namespace } from './namespaces.ts';
 import type { Random } from './random.ts';
+import type { Servers } from './servers.ts';
 
 export const TOKEN = 'a-token-for-the-time-of-the-test';
 
@@ -30,8 +31,11 @@ export interface Machine {
 export interface Link {
   /** Cuts one connection in the middle of its traffic; returns false if there is none. */
   cutOne(): boolean;
-  /** `refuse`: as when a process is gone; `swallow`: as when a cable is pulled. */
-  block(how: 'refuse' | 'swallow'): void;
+  /**
+   * `refuse`: as when a process is gone; `swallow`: as when a cable is pulled; `drop`: as when a firewall on the way drops every packet,
+   * so that not even this machine's own system knows. Without a network of its own, the last two are the same.
+   */
+  block(how: 'refuse' | 'swallow' | 'drop'): void;
   unblock(): void;
 }
 
@@ -40,7 +44,7 @@ export interface MachineOptions {
   isEmulated: boolean;
   random: Random;
   /** The database that machines share, as seen from here; null for a store in a file. */
-  database: { url: string; port: number } | null;
+  database: Pick<Servers, 'url' | 'ports'> | null;
   /** Whether the machine gets a network of its own. */
   hasNamespace: boolean;
   atEnd: AtEnd;
@@ -95,27 +99,32 @@ function within(namespace: Namespace | null): typeof ofClone {
 }
 
 async function openLink(
-  { url, port }: { url: string; port: number },
+  { url, ports }: Pick<Servers, 'url' | 'ports'>,
   namespace: Namespace | null,
   { random, atEnd }: MachineOptions,
 ): Promise<Link & { url: string }> {
   const host = namespace?.host ?? '127.0.0.1';
-  const proxy = await createDatabaseLink(port, random, host);
-  atEnd(proxy.close);
-  const own = url.replace(`@127.0.0.1:${port}/`, `@${host}:${proxy.port}/`);
-  let isWireOut = false;
+  const proxies = await Promise.all(ports.map((port) => createDatabaseLink(port, random, host)));
+  for (const { close } of proxies) atEnd(close);
+  const hosts = proxies.map(({ port }) => `${host}:${port}`);
+  const own = url.replace(`@${new URL(url).host}/`, `@${hosts.join(',')}/`);
+  let blocked: Parameters<Link['block']>[0] | null = null;
+  /** Whether the network does it, not the proxies. */
+  const isCutInNetwork = () => namespace !== null && blocked !== 'refuse';
   return {
     url: own,
-    cutOne: proxy.cutOne,
+    cutOne: () => proxies.some((proxy) => proxy.cutOne()),
     block(how) {
-      isWireOut = how === 'swallow' && namespace !== null;
-      if (isWireOut) namespace?.setWire(false);
-      else proxy.block(how);
+      blocked = how;
+      if (!isCutInNetwork()) for (const proxy of proxies) proxy.block(how === 'refuse' ? how : 'swallow');
+      else if (how === 'swallow') namespace?.setWire(false);
+      else namespace?.setDropping(true);
     },
     unblock() {
-      if (isWireOut) namespace?.setWire(true);
-      else proxy.unblock();
-      isWireOut = false;
+      if (!isCutInNetwork()) for (const proxy of proxies) proxy.unblock();
+      else if (blocked === 'swallow') namespace?.setWire(true);
+      else if (blocked === 'drop') namespace?.setDropping(false);
+      blocked = null;
     },
   };
 }

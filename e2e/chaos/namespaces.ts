@@ -18,8 +18,14 @@ export interface Namespace {
   readonly prefix: readonly [command: string, ...args: string[]];
   /** This side's address on the wire. */
   readonly host: string;
-  /** Pulls the wire out, and plugs it in. */
+  /** Its own address on the wire. */
+  readonly own: string;
+  /** Pulls the wire out, and plugs it in. Open connections hear nothing of it; who connects there is told that there is no way. */
   setWire(isUp: boolean): void;
+  /** Drops each packet in both directions, or lets all pass again. Nobody is told anything: nothing answers, and nothing is refused. */
+  setDropping(isDropping: boolean): void;
+  /** Makes a socket in a folder reachable at a port of its own address. */
+  open(port: number, socket: string): Promise<void>;
   /** Makes a port on the loopback address there reachable here by a socket in the folder. */
   offer(port: number, socket: string): Promise<void>;
   /** Makes a port on the loopback address here reachable there under the same number, over no wire. */
@@ -69,7 +75,14 @@ export function makeNamespace(atEnd: AtEnd): Namespace {
   return {
     prefix: [...prefix],
     host: here,
+    own: there,
     setWire: (isUp) => void ip('link', 'set', wire, isUp ? 'up' : 'down'),
+    setDropping(isDropping) {
+      const [verb, neighbour] = isDropping ? (['replace', NOBODY] as const) : (['del', []] as const);
+      ip('neigh', verb, there, 'dev', wire, ...neighbour);
+      ip('-n', name, 'neigh', verb, here, 'dev', 'eth0', ...neighbour);
+    },
+    open: (port, socket) => relay(`${there}:${port}`, socket),
     offer: (port, socket) => relay(socket, `${port}`),
     async lend(port, folder) {
       const socket = join(folder, `lent-${port}.sock`);
@@ -104,5 +117,11 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+/**
+ * Each side sends to an address of the wire that nobody has, so that the other side's system drops it. Dropped by a queue of the sender, a
+ * packet would be one that its own system knows of, and does not count as unanswered.
+ */
+const NOBODY = ['lladdr', '02:00:00:00:00:01', 'nud', 'permanent'];
 
 const ip = (...args: string[]): string => execFileSync('ip', args, { stdio: 'pipe' }).toString();

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDatabaseOn, type PostgresServer, runSql, startPostgres } from '../../test-support/postgres.ts';
+import type { PostgresServer } from '../../test-support/postgres.ts';
 import type { AtEnd } from '../../test-support/temporary-folder.ts';
 import { createMachine, type Machine } from './machine.ts';
 import { canMakeNamespaces } from './namespaces.ts';
 import type { Random } from './random.ts';
+import { openServers } from './servers.ts';
 
 export interface PlaceOptions {
   machines: number;
@@ -14,6 +15,8 @@ export interface PlaceOptions {
   hasOwnNetworks: boolean;
   /** Lines for postgresql.conf. */
   databaseSettings: readonly string[];
+  /** Whether the database has a synchronous standby. */
+  hasStandby: boolean;
   random: Random;
   /** Ends what is opened, the last one first. */
   atEnd: AtEnd;
@@ -30,13 +33,21 @@ export interface Place {
 export interface Database extends Pick<PostgresServer, 'start' | 'stop'> {
   /** Runs SQL that returns one number. */
   count(sql: string): Promise<number>;
+  /** Ends all processes of the server that takes writes, which has a standby. */
+  switchOff(): Promise<void>;
+  /**
+   * Promotes the standby of a server that was switched off; that one becomes the new standby, sometimes after it was back as it was.
+   * Null without a standby.
+   * @throws an Error if Callboard has used it again then
+   */
+  readonly failOver: ((signal: AbortSignal) => Promise<void>) | null;
 }
 
 /** Starts everything, one machine after the other. */
 export async function openPlace(options: PlaceOptions): Promise<Place> {
-  const { machines: count, isShared, hasOwnNetworks, databaseSettings } = options;
+  const { machines: count, isShared, hasOwnNetworks, databaseSettings: settings } = options;
   const hasNamespace = isShared && hasOwnNetworks && canMakeNamespaces();
-  const opened = isShared ? await openDatabase(options.atEnd, databaseSettings) : null;
+  const opened = isShared ? await openServers({ ...options, settings, machines: count }) : null;
   const all: Machine[] = [];
   for (let n = 1; n <= count; n++) {
     const machine = await createMachine({ ...options, name: `m${n}`, database: opened, hasNamespace });
@@ -51,15 +62,6 @@ export async function openPlace(options: PlaceOptions): Promise<Place> {
     database: opened?.database ?? null,
     network: hasNamespace ? 'network namespaces' : 'cut sockets',
   };
-}
-
-async function openDatabase(atEnd: AtEnd, settings: readonly string[]) {
-  const server = await startPostgres(atEnd, settings);
-  const url = await createDatabaseOn(server.address, atEnd);
-  const { port } = server.address;
-  const name = new URL(url).pathname.slice(1);
-  const count = async (sql: string) => Number(await runSql(server.address, sql, name));
-  return { url, port, database: { start: server.start, stop: server.stop, count } };
 }
 
 /** Starts a machine's Callboard again; as long as its database is out of reach, again and again. */

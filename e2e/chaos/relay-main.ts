@@ -1,13 +1,15 @@
 /**
  * `relay-main.ts <from> <to>`: passes connections on, in the network that it was started in. Each side is a port on the loopback
- * address, or the path of a socket. Says when it listens; ends with its standard input.
+ * address or another one (`address:port`), or the path of a socket. Says when it listens; ends with its standard input.
  */
 import { connect, createServer, type NetConnectOpts } from 'node:net';
 
 const [from = '', to = ''] = process.argv.slice(2);
 
-const addressOf = (text: string): NetConnectOpts & { port?: number; host?: string; path?: string } =>
-  /^\d+$/.test(text) ? { port: Number(text), host: '127.0.0.1' } : { path: text };
+function addressOf(text: string): NetConnectOpts & { port?: number; host?: string; path?: string } {
+  const [, host = '127.0.0.1', port] = /^(?:([\d.]+):)?(\d+)$/.exec(text) ?? [];
+  return port === undefined ? { path: text } : { port: Number(port), host };
+}
 
 const server = createServer({ noDelay: true }, (client) => {
   const target = connect({ ...addressOf(to), noDelay: true });

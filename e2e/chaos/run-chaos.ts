@@ -7,7 +7,7 @@ import type { AtEnd } from '../../test-support/temporary-folder.ts';
 import { type Account, account } from './account.ts';
 import type { Losses } from './beyond-lease.ts';
 import { createCuttingProxy } from './cutting-proxy.ts';
-import { type Killed, kill, type Target, type Victims } from './killer.ts';
+import { type Killed, kill, STANDBY_VICTIMS, type Target, type Victims } from './killer.ts';
 import { leaveNothing } from './leave-nothing.ts';
 import { TOKEN } from './machine.ts';
 import { lookOn, type Onlooker } from './onlooker.ts';
@@ -66,6 +66,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const place = await openPlace({
     ...{ machines: sharedBy ?? 1, isShared: sharedBy !== null },
     ...{ isEmulated, random, atEnd, hasOwnNetworks: true, databaseSettings: [] },
+    hasStandby: victims.some((victim) => STANDBY_VICTIMS.some((one) => one === victim)),
   });
   const doors = await openDoors(place, random, atEnd);
   const failed = new AbortController();
@@ -88,16 +89,20 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const talking = Promise.all(stages.map((stageId) => talk(talkers, stageId, options.messages)));
   const [killed] = await Promise.all([killing, talking]);
   for (const stageId of stages) await untilQuiet(transport, stageId, signal);
+  const alarms = await alarmsOf(transport, stages, signal);
   const wrongEvents = (await Promise.all(onlookers.map(({ compare }) => compare(signal)))).flat();
   done.abort();
   await answering;
   const installations = place.machines.map(({ installation }) => installation);
   const runsMayBeMissing = victims.includes('claude');
+  const accounted = await account({
+    ...{ installations, transport, ledger, stages, isEmulated, signal, runsMayBeMissing, losses },
+  });
   const result = {
     ...{ killed, network: place.network, decisions: ledger.decisions.size, messages: ledger.messages.length },
     taken: [...losses.values()].reduce((sum, times) => sum + times, 0),
     ...{ events: onlookers.reduce((sum, { events }) => sum + events(), 0), wrongEvents },
-    ...(await account({ installations, transport, ledger, stages, isEmulated, signal, runsMayBeMissing, losses })),
+    ...{ ...accounted, lost: [...accounted.lost, ...alarms] },
   };
   return { ...result, left: await leaveNothing(place, { transport, losses }, stages, signal) };
 }
@@ -198,6 +203,7 @@ async function untilQuiet(transport: Transport, stageId: StageId, signal: AbortS
     const { session } = await insist(signal, () => transport.command('get_session', { stageId }));
     last = session;
     const isOver = session.state === 'idle' || session.state === 'ended';
+    if (session.alarm !== null) return signal.removeEventListener('abort', whenAborted); // it is told of, and ends nothing by itself
     if (isOver && session.queued === 0 && session.lastTurn?.outcome === 'succeeded')
       return signal.removeEventListener('abort', whenAborted);
     if (session.state === 'idle' && session.queueHeld)
@@ -205,6 +211,15 @@ async function untilQuiet(transport: Transport, stageId: StageId, signal: AbortS
     else if (session.state === 'ended' || session.state === 'failed') await start(transport, stageId, signal);
     await sleep(100, undefined, { signal });
   }
+}
+
+/** The sessions that were stopped with an alarm, in words: an answer that Claude has had was lost, for example. */
+async function alarmsOf(transport: Transport, stages: readonly StageId[], signal: AbortSignal): Promise<string[]> {
+  const sessions = stages.map(async (stageId) => {
+    const { session } = await insist(signal, () => transport.command('get_session', { stageId }));
+    return session.alarm === null ? [] : [`${stageId} is under the alarm ${session.alarm.code}`];
+  });
+  return (await Promise.all(sessions)).flat();
 }
 
 async function start(transport: Transport, stageId: StageId, signal: AbortSignal): Promise<void> {

@@ -59,7 +59,9 @@ async function backupShared(dataDir: string, target: string, databaseUrl: string
   try {
     // Loaded here because no store in a file needs it.
     const { openForCopy } = await import('./store/postgres/open-for-copy.ts');
-    const postgres = await openForCopy(databaseUrl, (await identityOf(dataDir, nodeEdges)).id);
+    const { id } = await identityOf(dataDir, nodeEdges);
+    const historyFile = dataDirLayout(dataDir).databaseTimelines;
+    const postgres = await openForCopy(databaseUrl, { id, historyFile });
     try {
       await postgres.inSnapshot((source) => copyToFile(source, target, () => undefined));
     } finally {

@@ -6,6 +6,8 @@ export const dataDirLayout = (dataDir: string) => ({
   database: join(dataDir, 'store.sqlite'),
   /** Exists while the store is a PostgreSQL database. */
   storeLocation: join(dataDir, 'store.json'),
+  /** The newest timeline that was used of each PostgreSQL database: an older copy of it is refused. */
+  databaseTimelines: join(dataDir, 'database-timelines.json'),
   /** Derived from the store: it may be deleted at rest. */
   searchIndex: join(dataDir, 'search.sqlite'),
   sessions: join(dataDir, 'sessions'),

@@ -66,7 +66,8 @@ export async function migrateStore(move: StoreMove): Promise<MovedStore> {
 /** @throws OperationalError `storage_failed` if the database cannot be reached */
 async function openDatabase({ databaseUrl, dataDir }: StoreMove): Promise<PostgresCopy> {
   try {
-    return await openForCopy(databaseUrl, (await identityOf(dataDir, nodeEdges)).id);
+    const { id } = await identityOf(dataDir, nodeEdges);
+    return await openForCopy(databaseUrl, { id, historyFile: dataDirLayout(dataDir).databaseTimelines });
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble === null) throw error;

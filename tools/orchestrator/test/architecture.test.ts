@@ -231,6 +231,7 @@ describe('the orchestrator', () => {
       'compose/open-storage.ts imports store/sqlite/sqlite-store.ts',
       'doctor/inspect-store.ts imports store/postgres/migrate.ts',
       'doctor/inspect-store.ts imports store/postgres/pg-link.ts',
+      'doctor/inspect-store.ts imports store/postgres/server-history.ts',
       'doctor/inspect-store.ts imports store/sqlite/migrate.ts',
       'end-all-sessions.ts imports store/sqlite/sqlite-store.ts',
       'migrate-store.ts imports store/postgres/open-for-copy.ts',

@@ -50,10 +50,13 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
   };
 }
 
+/** Names a server: `db1.example:5432`. */
+export const nameOfServer = ({ host, port }: DatabaseAddress['hosts'][number]): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
 /** Names a database without any secret: `db1.example:5432,db2.example:5432/callboard`. */
-export function nameOfDatabase({ hosts, database }: DatabaseAddress): string {
-  return `${hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')}/${database}`;
-}
+export const nameOfDatabase = ({ hosts, database }: DatabaseAddress): string =>
+  `${hosts.map(nameOfServer).join(',')}/${database}`;
 
 function hostOf(text: string): DatabaseAddress['hosts'][number] {
   const [, host, port = `${DEFAULT_PORT}`] = HOST.exec(text.startsWith('/') ? encodeURIComponent(text) : text) ?? [];

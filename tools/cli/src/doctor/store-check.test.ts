@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { findProgram } from '../../../../scripts/debian.ts';
 import { freePort } from '../../../../test-support/free-port.ts';
-import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
+import { createDatabase, postgresLack, runSql, sharedServer } from '../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { nodeEdges } from '../edges.ts';
 import { checkStore } from './store-check.ts';
@@ -59,6 +59,19 @@ it.skipIf(postgresLack !== '')(
     expect(await check(dataDir, url)).toMatchObject({ verdict: 'ok' });
     sql('update cluster_state set version = 9999');
     const words = 'written by a newer Callboard (version 9999,';
+    expect(await check(dataDir, url)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(words) });
+  },
+);
+
+it.skipIf(postgresLack !== '')(
+  `refuses an older copy of a shared store, as a start does${postgresLack && ` (${postgresLack})`}`,
+  async () => {
+    const [dataDir, url] = [await temporaryFolder(), await createDatabase()];
+    const sql = `select json_build_object('system', system_identifier::text, 'server', 'db2:5432', 'timeline', 9,
+      'database', (select oid::text from pg_database where datname = current_database())) from pg_control_system()`;
+    const newest = [JSON.parse(await runSql(await sharedServer(), sql, new URL(url).pathname.slice(1)))];
+    await writeFile(join(dataDir, 'database-timelines.json'), JSON.stringify({ newest }));
+    const words = 'is an older copy: it is at timeline 1, and this machine has used timeline 9 (at db2:5432).';
     expect(await check(dataDir, url)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(words) });
   },
 );

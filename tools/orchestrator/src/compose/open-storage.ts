@@ -84,19 +84,21 @@ async function openShared(
   const { openPostgresStore } = await import('../store/postgres/postgres-store.ts');
   const { config, log, edges, limits, life } = context;
   const { diskPauseReason } = disk;
-  const store = await openPostgresStore({ address, edges, log, diskPauseReason, onCommitsLost }).catch(
-    async (error: unknown) => {
-      // The supervisor tries again, and sessions of an earlier process may still run.
-      const cutOff = cutOffParts(context);
-      if (cutOff !== null) await endIfCutOff(cutOff);
-      throw error;
-    },
-  );
+  const { databaseTimelines: historyFile, storeLocation } = dataDirLayout(config.dataDir);
+  const store = await openPostgresStore({
+    ...{ address, historyFile, edges, log, diskPauseReason, onCommitsLost },
+  }).catch(async (error: unknown) => {
+    // The supervisor tries again, and sessions of an earlier process may still run.
+    const cutOff = cutOffParts(context);
+    if (cutOff !== null) await endIfCutOff(cutOff);
+    throw error;
+  });
   life.onStop('store', store.close);
-  await noteSharedStore(dataDirLayout(config.dataDir).storeLocation, nameOfDatabase(address), edges.now());
+  await noteSharedStore(storeLocation, nameOfDatabase(address), edges.now());
   const { openPostgresSearchIndex } = await import('../store/postgres/search/postgres-search-index.ts');
   const searchIndex = openPostgresSearchIndex({
     address,
+    historyFile,
     store,
     log,
     waitMs: limits.searchLagMs,

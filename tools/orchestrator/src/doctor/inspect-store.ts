@@ -22,7 +22,7 @@ export interface InspectedStore {
 export async function inspectStore(dataDir: string, databaseUrl: string | null): Promise<InspectedStore> {
   try {
     await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: databaseUrl !== null });
-    if (databaseUrl !== null) return { trouble: null, server: await askServer(databaseUrl) };
+    if (databaseUrl !== null) return { trouble: null, server: await askServer(databaseUrl, dataDir) };
     return { trouble: newerThanThis(await versionInFile(dataDirLayout(dataDir).database)), server: null };
   } catch (error) {
     const trouble = error instanceof OperationalError ? error.message : troubleOf(error)?.words;
@@ -31,10 +31,12 @@ export async function inspectStore(dataDir: string, databaseUrl: string | null):
   }
 }
 
-async function askServer(databaseUrl: string): Promise<string> {
+async function askServer(databaseUrl: string, dataDir: string): Promise<string> {
   const { createConnect } = await import('../store/postgres/pg-link.ts'); // loaded for a shared store alone
   const { requireKnownVersion, versionOf } = await import('../store/postgres/migrate.ts');
-  const link = await createConnect(parseDatabaseUrl(databaseUrl))();
+  const { createServerHistory } = await import('../store/postgres/server-history.ts');
+  const history = createServerHistory({ path: dataDirLayout(dataDir).databaseTimelines, writer: null });
+  const link = await createConnect(parseDatabaseUrl(databaseUrl), history)();
   try {
     const version = await versionOf(link);
     if (version !== null) requireKnownVersion({ version });

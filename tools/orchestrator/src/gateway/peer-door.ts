@@ -4,6 +4,7 @@ import { MachineId, type StageId } from '@callboard/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Logger } from '../lib/logger.ts';
 import { type PeerFrame, PeerWish } from './peer-frames.ts';
+import { endIfSilent, PEER_SILENCE_MS } from './silent-peer.ts';
 
 /** Lets other machines watch the live text of this one. */
 export interface PeerDoor {
@@ -18,17 +19,20 @@ export interface PeerDoorParts {
   log: Logger;
   /** Whether this is the secret of that machine, by the store. */
   isKnown: (id: MachineId, secret: string) => Promise<boolean>;
+  /** How often it makes sure that a machine that watches is there. */
+  silenceMs?: number;
 }
 
 /** A peer with this much unread data is disconnected; it connects again. */
 const UNREAD_BYTES = 4 * 1024 * 1024;
 
-export function createPeerDoor({ log, isKnown }: PeerDoorParts): PeerDoor {
+export function createPeerDoor({ log, isKnown, silenceMs = PEER_SILENCE_MS }: PeerDoorParts): PeerDoor {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024 * 1024 });
   const watched = new Map<WebSocket, ReadonlySet<StageId>>();
 
   function welcome(socket: WebSocket): void {
     watched.set(socket, new Set());
+    endIfSilent(socket, silenceMs);
     socket.on('close', () => watched.delete(socket));
     socket.on('error', (error) => log.info({ err: error }, 'the connection of another machine failed'));
     socket.on('message', (data) => {

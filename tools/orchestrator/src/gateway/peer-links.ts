@@ -2,6 +2,7 @@ import type { MachineId, StageId } from '@callboard/contract';
 import { WebSocket } from 'ws';
 import type { Logger } from '../lib/logger.ts';
 import { PEER_PATH, PeerFrame } from './peer-frames.ts';
+import { endIfSilent, PEER_SILENCE_MS } from './silent-peer.ts';
 
 /** Connections to the machines whose stages somebody watches here. */
 export interface PeerLinks {
@@ -18,6 +19,8 @@ export interface PeerLinksParts {
   /** Where a machine can be reached; null if nowhere. */
   addressOf: (id: MachineId) => Promise<string | null>;
   onFrame: (frame: PeerFrame) => void;
+  /** How often it makes sure that the other machine is there. */
+  silenceMs?: number;
 }
 
 /** The longest wait before the next attempt to connect. */
@@ -32,7 +35,8 @@ interface Link {
 }
 
 /** Losing one loses no transcript: what a session says is in the store as soon as it is complete. */
-export function createPeerLinks({ log, here, secret, ownerOf, addressOf, onFrame }: PeerLinksParts): PeerLinks {
+export function createPeerLinks(parts: PeerLinksParts): PeerLinks {
+  const { log, here, secret, ownerOf, addressOf, onFrame, silenceMs = PEER_SILENCE_MS } = parts;
   const links = new Map<MachineId, Link>();
 
   function end(id: MachineId): void {
@@ -47,10 +51,13 @@ export function createPeerLinks({ log, here, secret, ownerOf, addressOf, onFrame
     if (links.get(id) !== link) return;
     if (address === null) return later(id, link);
     const headers = { authorization: `Bearer ${here}:${secret}` };
-    const socket = new WebSocket(`${address.replace(/\/$/, '')}${PEER_PATH}`, { headers, maxPayload: 4 * 1024 * 1024 });
+    const socket = new WebSocket(`${address.replace(/\/$/, '')}${PEER_PATH}`, {
+      ...{ headers, maxPayload: 4 * 1024 * 1024, handshakeTimeout: silenceMs },
+    });
     link.socket = socket;
     socket.on('open', () => {
       link.waitMs = FIRST_WAIT_MS;
+      endIfSilent(socket, silenceMs);
       tell(link);
     });
     socket.on('message', (data) => receive(id, String(data)));

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
 import { boardView, type MachineId, StageId } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
@@ -10,6 +11,7 @@ import { openGateway } from './gateway.ts';
 import { createPeerDoor } from './peer-door.ts';
 import { createPeerLinks } from './peer-links.ts';
 
+const SILENCE_MS = 1_000;
 const SECRET = 'a secret between two parts';
 const [mine, theirs] = [StageId.parse('STAGE-1'), StageId.parse('STAGE-2')];
 const [one, two] = [machineId(1), machineId(2)];
@@ -34,7 +36,7 @@ async function openMachine(here: MachineId, addressOf: (id: MachineId) => string
     logins: { check: () => ({ actor: { name: 'Ada' }, loginId: null, kind: 'token' }) },
     peers: {
       door: createPeerDoor({
-        log: silent,
+        ...{ log: silent, silenceMs: SILENCE_MS },
         async isKnown(id, secret) {
           asked.push(id);
           return secret === `secret-of-${id}`;
@@ -44,6 +46,7 @@ async function openMachine(here: MachineId, addressOf: (id: MachineId) => string
         createPeerLinks({
           ...{ log: silent, here, secret: shown, onFrame, ownerOf: (id: StageId) => owners.get(id) ?? null },
           addressOf: async (id) => addressOf(id),
+          silenceMs: SILENCE_MS,
         }),
     },
   });
@@ -117,4 +120,51 @@ it('connects again when the other machine is back', async () => {
     far.gateway.onTextDelta(delta(theirs, 'far'));
     return client.texts().length > 0;
   });
+});
+
+/** A network that can drop all that is on its way, and tell nobody; connections that are made later pass. */
+async function openNetwork(url: string) {
+  const open: Socket[][] = [];
+  const server = createServer((near) => {
+    const far = connect(Number(new URL(url).port), '127.0.0.1');
+    for (const side of [near, far]) side.on('error', () => undefined);
+    near.pipe(far).pipe(near);
+    open.push([near, far]);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of open.flat()) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  return {
+    url: `ws://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+    fallSilent: () => {
+      for (const [near, far] of open) {
+        if (near === undefined || far === undefined) continue;
+        near.unpipe(far).resume();
+        far.unpipe(near).resume();
+      }
+    },
+    /** The connections that this side of it has ended; the other side hears nothing of it. */
+    ended: () => [0, 1].map((side) => open.filter((pair) => pair[side]?.readableEnded || pair[side]?.destroyed).length),
+  };
+}
+
+it('connects again after the network has dropped everything and told nobody, and both machines end what was before', async () => {
+  const far = await openMachine(two, () => null);
+  const network = await openNetwork(far.url);
+  const near = await openMachine(one, () => network.url);
+  const client = await openClient(near.url);
+  client.watch(theirs);
+  const arrives = (text: string) =>
+    until(`${text} arrives`, () => {
+      far.gateway.onTextDelta(delta(theirs, text));
+      return client.texts().includes(text);
+    });
+  await arrives('before');
+  network.fallSilent();
+  await arrives('after');
+  await until('both have ended it', () => network.ended().every((count) => count > 0));
 });

@@ -63,13 +63,14 @@ export function troubleOf(error: unknown): StorageTrouble | null {
 const SERVER_DISK_FULL = '53100';
 const TOO_MANY_CONNECTIONS = '53300';
 const READ_ONLY_SERVER = '25006';
+const LOCK_TIMEOUT = '55P03';
 const CANNOT_WORK = /^(08|28|3D|40|53|57|58|F0|XX|25006|25P03|42501|55P03)/;
 
 /** Whether PostgreSQL itself said it. */
 export const isAnswerOfPostgres = (error: unknown): boolean => sqlState(error) !== null;
 
-/** Whether PostgreSQL does not let this account call something, or does not have it. */
-export const isNotAvailable = (error: unknown): boolean => /^42/.test(sqlState(error) ?? '');
+/** Whether PostgreSQL does not let this account call something, or does not have it; services that resemble it lack some of it. */
+export const isNotAvailable = (error: unknown): boolean => /^(42|0A|55000)/.test(sqlState(error) ?? '');
 
 const isOfPostgres = (error: unknown): boolean =>
   error instanceof DatabaseUnreachable || CANNOT_WORK.test(sqlState(error) ?? '');
@@ -88,6 +89,8 @@ function wordsOfPostgres(error: unknown): string {
       return 'the database has no connection left. Raise its max_connections, or end other clients.';
     case READ_ONLY_SERVER:
       return 'the database takes no writes (a standby, or set to read-only). Name its primary in the URL.';
+    case LOCK_TIMEOUT:
+      return 'a write that began before has not ended at the database. If its server waits for a synchronous standby (synchronous_standby_names), start one; else check the server.';
     case null:
       return `the database cannot be reached (${messageOf(error)}). Check its server and the network.`;
     default:

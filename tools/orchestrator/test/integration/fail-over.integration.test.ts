@@ -25,10 +25,10 @@ const madeBy = ({ dataDir }: Kit, stageId: string) =>
 const QUIET = { lease: { leaseMs: 600_000, renewMs: 300_000, marginMs: 3_000 } };
 
 /** A session whose first request was answered, and whose second one is open, on a server with a standby. */
-async function askingSession(isSynchronous = true) {
+async function askingSession(waitsFor = '*') {
   const primary = await startPostgres();
   const databaseUrl = await createDatabaseOn(primary.address);
-  const standby = await startStandby(primary, onTestFinished, isSynchronous);
+  const standby = await startStandby(primary, onTestFinished, { waitsFor });
   const hosts = `127.0.0.1:${primary.address.port},127.0.0.1:${standby.address.port}`;
   const both = `${databaseUrl.replace(new URL(databaseUrl).host, hosts)}?target_session_attrs=read-write`;
   const kit = await createKit({
@@ -141,7 +141,7 @@ describe.skipIf(postgresLack !== '')(`a fail-over to a standby${postgresLack && 
   });
 
   it('shows an alarm where the standby lacks a decision that Claude has had already', async () => {
-    const scene = await askingSession(false);
+    const scene = await askingSession('');
     const { primary, standby, kit, stageId, answer } = scene;
     await untilSame(scene);
     await standby.stop('fast');

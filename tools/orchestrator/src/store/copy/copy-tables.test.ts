@@ -26,7 +26,7 @@ function open(file: string, readOnly: boolean) {
 }
 
 async function openDatabase() {
-  const postgres = await openForCopy(await createDatabase(), 'here');
+  const postgres = await openForCopy(await createDatabase(), { id: 'here', historyFile: '/nowhere' });
   onTestFinished(postgres.close);
   return postgres;
 }
@@ -123,7 +123,7 @@ describe.skipIf(postgresLack !== '')(`a copy of all tables${postgresLack && ` ($
 
   it('is refused while another machine uses the database', async () => {
     const url = await createDatabase();
-    const postgres = await openForCopy(url, 'here');
+    const postgres = await openForCopy(url, { id: 'here', historyFile: '/nowhere' });
     onTestFinished(postgres.close);
     await postgres.inTransaction(async (store) => {
       await store.insert(MACHINES, [['there', 1n, 9_999_999_999_999n, '{"name":"desk two"}', '', '', 'connected']]);

@@ -14,7 +14,7 @@ import { openPostgresStore } from './postgres-store.ts';
 /** A server that writes what need not be on its disk at once only with what has to be. */
 async function openStores(count: number, hasStandby = false) {
   const server = await startPostgres(onTestFinished, ['wal_writer_delay = 10s', 'wal_writer_flush_after = 1GB']);
-  const standby = hasStandby ? await startStandby(server, onTestFinished, false) : null;
+  const standby = hasStandby ? await startStandby(server, onTestFinished, { waitsFor: '' }) : null;
   const only = parseDatabaseUrl(await createDatabaseOn(server.address));
   const others = standby === null ? [] : [{ host: '127.0.0.1', port: standby.address.port }];
   const address = { ...only, hosts: [...only.hosts, ...others] };

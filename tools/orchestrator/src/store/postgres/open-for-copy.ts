@@ -8,6 +8,7 @@ import { beginEpoch } from './begin-epoch.ts';
 import { migrate } from './migrate.ts';
 import { OWN_TABLES } from './own-tables.ts';
 import { createConnect } from './pg-link.ts';
+import { createServerHistory } from './server-history.ts';
 
 /** A PostgreSQL store that is copied. */
 export interface PostgresCopy {
@@ -31,10 +32,14 @@ const Place = z.object({ projectId: z.string(), path: z.string() });
 
 /**
  * Connects to a store, and brings it up to date as a start does. A copy may take as long as it needs, unlike anything else there.
- * @param here the id of this machine
+ * @param machine its id, and where it keeps the newest timeline that it has used
  */
-export async function openForCopy(databaseUrl: string, here: string): Promise<PostgresCopy> {
-  const link = await createConnect(parseDatabaseUrl(databaseUrl))();
+export async function openForCopy(
+  databaseUrl: string,
+  { id: here, historyFile }: { id: string; historyFile: string },
+): Promise<PostgresCopy> {
+  const history = createServerHistory({ path: historyFile, writer: null });
+  const link = await createConnect(parseDatabaseUrl(databaseUrl), history)();
   try {
     await migrate(link);
     await beginEpoch(link);

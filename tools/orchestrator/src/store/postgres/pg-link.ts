@@ -1,11 +1,11 @@
 import { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DatabaseAddress } from '@callboard/runtime/database-url';
+import { type DatabaseAddress, nameOfServer } from '@callboard/runtime/database-url';
 import { messageOf } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
 import pg from 'pg';
 import { DatabaseUnreachable, isAnswerOfPostgres } from '../storage-failure.ts';
-import { createServerHistory } from './server-history.ts';
+import { createServerHistory, type ServerHistory } from './server-history.ts';
 import { tlsOf, wordsOfTls } from './tls.ts';
 
 type Host = DatabaseAddress['hosts'][number];
@@ -13,6 +13,8 @@ type Host = DatabaseAddress['hosts'][number];
 /** A connection must be there within this time, and an answer within the other: nothing waits for a dead network for ever. */
 const CONNECT_MS = 3_000;
 const ANSWER_MS = 45_000;
+/** Idle for so long, the system asks each second whether the server is there, and gives up after ten times (libuv's numbers). */
+const KEEP_ALIVE_MS = 5_000;
 /** The server's own limits, from the shortest on: whoever holds the lock and falls silent loses it before others give up. */
 const SERVER_LIMITS = {
   idle_in_transaction_session_timeout: 10_000,
@@ -77,32 +79,24 @@ export interface PgLink {
 export type Connect = (signal?: AbortSignal) => Promise<PgLink>;
 
 /**
- * Connects to the hosts in turn, beginning with the one that answered last. Of several, all are asked at first which of them is the
- * newest, since one from before a fail-over may be back, and take writes.
+ * Connects to the hosts in turn, beginning with the one that answered last. Of several, all are asked which of them is the newest, at
+ * first and whenever a connection was lost: one from before a fail-over may be back meanwhile, and take writes.
  */
-export function createConnect(address: DatabaseAddress): Connect {
+export function createConnect(address: DatabaseAddress, history: ServerHistory = createServerHistory()): Connect {
   const { hosts } = address;
-  const history = hosts.length > 1 ? createServerHistory() : null;
+  let isAsked = false;
   let best = 0;
 
-  async function open(host: Host, signal?: AbortSignal): Promise<PgLink> {
-    const link = await connectTo(address, host, signal);
-    try {
-      await history?.require(link);
-    } catch (error) {
-      await link.end();
-      throw error;
-    }
-    return link;
-  }
+  const open = (host: Host, signal?: AbortSignal): Promise<PgLink> => connectTo(address, { host, history }, signal);
 
-  async function askAll(signal?: AbortSignal): Promise<void> {
-    const asked = hosts.map(async (host) => (await open(host, signal)).end());
-    await Promise.allSettled(asked); // those that fail do so again in their turn
+  /** Returns whether one has answered. Those that fail do so again in their turn. */
+  async function askAll(signal?: AbortSignal): Promise<boolean> {
+    const asked = await Promise.allSettled(hosts.map(async (host) => (await open(host, signal)).end()));
+    return asked.some(({ status }) => status === 'fulfilled');
   }
 
   return async (signal) => {
-    if (history?.isEmpty()) await askAll(signal);
+    if (hosts.length > 1 && !isAsked) isAsked = await askAll(signal);
     let failure: unknown;
     for (let at = 0; at < hosts.length && !signal?.aborted; at++) {
       const index = (best + at) % hosts.length;
@@ -111,18 +105,43 @@ export function createConnect(address: DatabaseAddress): Connect {
       try {
         const link = await open(host, signal);
         best = index;
-        return link;
+        return noticingLoss(link, () => {
+          isAsked = false;
+        });
       } catch (error) {
-        failure ??= error;
+        if (failure === undefined || (!hasWords(failure) && hasWords(error))) failure = error;
       }
     }
     throw failure ?? notNeeded();
   };
 }
 
+/** @param onLost called if the connection breaks before it is ended here */
+function noticingLoss(link: PgLink, onLost: () => void): PgLink {
+  let isEnded = false;
+  link.onBroken(() => {
+    if (!isEnded) onLost();
+  });
+  return {
+    ...link,
+    end() {
+      isEnded = true;
+      return link.end();
+    },
+  };
+}
+
 const notNeeded = () => new DatabaseUnreachable('the connection is not needed any more');
 
-async function connectTo(address: DatabaseAddress, { host, port }: Host, signal?: AbortSignal): Promise<PgLink> {
+/** Whether a failure says more than that a server does not answer. */
+const hasWords = (error: unknown): boolean => error instanceof DatabaseUnreachable && error.words !== null;
+
+async function connectTo(
+  address: DatabaseAddress,
+  { host: server, history }: { host: Host; history: ServerHistory },
+  signal?: AbortSignal,
+): Promise<PgLink> {
+  const { host, port } = server;
   const socket = new Socket();
   const client = new pg.Client({
     ...{ stream: () => socket, pipeline: true },
@@ -131,7 +150,8 @@ async function connectTo(address: DatabaseAddress, { host, port }: Host, signal?
     ...(address.password !== null && { password: address.password }),
     ssl: tlsOf(address.parameters),
     ...{ types, options: OPTIONS, application_name: 'callboard', client_encoding: 'UTF8' },
-    ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS, keepAlive: true },
+    ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS },
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS },
     ...SERVER_LIMITS,
   });
   const link = linkOf(client, socket);
@@ -145,7 +165,7 @@ async function connectTo(address: DatabaseAddress, { host, port }: Host, signal?
   link.onBroken(() => signal?.removeEventListener('abort', end));
   try {
     await Promise.race([client.connect(), unneeded.promise]);
-    await requireWritable(link);
+    await requireUsable(link, () => history.require(link, nameOfServer(server)));
     return link;
   } catch (error) {
     await link.end();
@@ -154,13 +174,14 @@ async function connectTo(address: DatabaseAddress, { host, port }: Host, signal?
   }
 }
 
-/** A server that takes connections and answers nothing is not reached either. */
-async function requireWritable(link: PgLink): Promise<void> {
+/** A server that takes connections and answers nothing is not reached either. @param requireNewest looks at its timeline */
+async function requireUsable(link: PgLink, requireNewest: () => Promise<void>): Promise<void> {
   const timer = setTimeout(() => void link.end(), CONNECT_MS).unref();
   try {
     const { rows } = await link.query({ text: 'show transaction_read_only' });
     if (JSON.stringify(rows).includes('"on"'))
       throw new DatabaseUnreachable('it takes no writes (a standby, or set so)');
+    await requireNewest();
   } finally {
     clearTimeout(timer);
   }

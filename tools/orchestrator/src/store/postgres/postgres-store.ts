@@ -21,6 +21,7 @@ import { createPassOn, type PassOn } from './pass-on.ts';
 import { type Connect, createConnect } from './pg-link.ts';
 import { createReadPool, type ReadPool } from './read-pool.ts';
 import { createSeenLaunches } from './seen-launches.ts';
+import { createServerHistory } from './server-history.ts';
 import { createServerSync } from './server-sync.ts';
 import { SharedReads } from './shared-reads.ts';
 import { createWriter, type Run } from './write-transaction.ts';
@@ -30,6 +31,8 @@ export interface PostgresStoreOptions {
   edges: Edges;
   log: Logger;
   diskPauseReason?: Tx['diskPauseReason'];
+  /** Where the newest timeline is kept; without it, for as long as this process lives. */
+  historyFile?: string;
   /**
    * Called when commits are gone that this process knows of: they were not synced, and the server crashed. What the process remembers is
    * ahead of the store then, which refuses to work for it: it has to start again, and reads from its spools what is missing.
@@ -48,7 +51,8 @@ export interface SharedStore extends Store {
  * @throws OperationalError `database_newer` if a newer Callboard wrote it, `storage_failed` if it cannot be reached or written
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<SharedStore> {
-  const connect = createConnect(options.address);
+  const { address, historyFile: path, log } = options;
+  const connect = createConnect(address, createServerHistory(path === undefined ? null : { path, writer: log }));
   try {
     const link = await connect();
     await migrate(link).finally(() => link.end());
@@ -56,7 +60,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble === null) throw error;
-    const message = `The store ${nameOfDatabase(options.address)} cannot be opened: ${trouble.words}`;
+    const message = `The store ${nameOfDatabase(address)} cannot be opened: ${trouble.words}`;
     throw new OperationalError('storage_failed', message, { cause: error });
   }
 }

@@ -6,7 +6,7 @@ import { openTestStore } from '../../../test/support/test-store.ts';
 import { call, openTestTurn, says, tells } from '../../../test/support/test-turn.ts';
 
 /** What other connections ask: reads outside of transactions, and looks for news. */
-const OTHERS = /^(select "commit"|begin isolation|commit$|listen|show)/;
+const OTHERS = /^(select "commit"|begin isolation|commit$|listen|show|select system_identifier)/;
 
 /** Notes the write transactions from now on, each as what it asked, one text a round trip. */
 function followTransactions() {

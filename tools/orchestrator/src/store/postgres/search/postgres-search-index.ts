@@ -5,13 +5,23 @@ import { openThreadedIndex, type ThreadedIndexParts } from '../../search/threade
 
 const entry = import.meta.filename.endsWith('.ts') ? 'shared-search-worker.ts' : 'shared-search-worker.js';
 
+interface IndexPlace {
+  address: DatabaseAddress;
+  /** As in `PostgresStoreOptions`; the thread reads it only. */
+  historyFile?: string | null;
+}
+
+/** What the thread is told at its start. */
+export type IndexThreadData = Required<IndexPlace>;
+
 /** Keeps the index in tables of the shared store, written by whichever machine comes first, in a thread with a connection of its own. */
 export const openPostgresSearchIndex = ({
   address,
+  historyFile = null,
   ...parts
-}: Omit<ThreadedIndexParts, 'thread' | 'mayGrow'> & { address: DatabaseAddress }): SearchIndex =>
+}: Omit<ThreadedIndexParts, 'thread' | 'mayGrow'> & IndexPlace): SearchIndex =>
   openThreadedIndex({
-    thread: { file: join(import.meta.dirname, entry), data: address },
+    thread: { file: join(import.meta.dirname, entry), data: { address, historyFile } satisfies IndexThreadData },
     mayGrow: () => true, // the disk is the server's, which says so when it is full
     ...parts,
   });

@@ -1,12 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { DatabaseAddress } from '@callboard/runtime/database-url';
 import { messageOf } from '@callboard/runtime/errors';
 import type { SearchAnswer, SearchRequest } from '../../search/search-messages.ts';
 import { troubleOf } from '../../storage-failure.ts';
 import { createConnect, type PgLink } from '../pg-link.ts';
+import { createServerHistory } from '../server-history.ts';
 import { fillIndex, progressOf } from './fill-index.ts';
 import { findInIndex } from './find-in-index.ts';
 import { requireIndex } from './index-tables.ts';
+import type { IndexThreadData } from './postgres-search-index.ts';
 
 /** The thread of the index, with a connection of its own: folding words would hold up the event loop. */
 
@@ -15,7 +16,9 @@ const FULL_MS = 15_000;
 /** When to look again if another machine is writing. */
 const BUSY_MS = 1_000;
 
-const connect = createConnect(workerData as DatabaseAddress); // of the same build
+const { address, historyFile } = workerData as IndexThreadData; // of the same build
+const history = createServerHistory(historyFile === null ? null : { path: historyFile, writer: null });
+const connect = createConnect(address, history);
 let current: PgLink | null = null;
 let full: { until: number; words: string } | null = null;
 
