@@ -26,7 +26,12 @@ const DURABILITY = [
 ];
 
 /** Long runs, and what is proven elsewhere by smaller tests as well (decision 143 says where). */
-const ONLY_IN_TEST_ALL = ['new-kind'];
+const ONLY_IN_TEST_ALL = [
+  'new-kind',
+  // Their pages are tested in `routes`, and their servers in `integration` and `web-server`.
+  ...['alarm.e2e', 'continue-stage.e2e', 'decisions.e2e', 'disk-low.e2e'],
+  ...['git-settings.e2e', 'live-text.e2e', 'request-kinds.e2e', 'request-outcomes.e2e', 'trust.e2e'],
+];
 const excluded = [...configDefaults.exclude, ...(ALL ? [] : ONLY_IN_TEST_ALL.map((name) => `**/${name}.*.ts`))];
 
 function integration(name: string): string {
