@@ -28,18 +28,12 @@ const DURABILITY = [
 /** Long runs, and what is proven elsewhere by smaller tests as well (decision 144 says where). */
 const ONLY_IN_TEST_ALL = [
   'new-kind',
-  'demo.e2e',
-  'load.e2e',
-  'giant-line.e2e',
-  'emulator.integration',
-  'attack.integration',
-  'first-session.integration',
-  'in-process.integration',
-  'mode-of-ended-session.integration',
-  'older-release.integration',
-  'sandbox-works.integration',
-  'silent-network.e2e',
-  'two-standbys.integration',
+  ...['demo.e2e', 'load.e2e', 'giant-line.e2e', 'silent-network.e2e', 'two-standbys.integration'],
+  ...['emulator.integration', 'attack.integration', 'sandbox-works.integration', 'first-session.integration'],
+  ...['in-process.integration', 'mode-of-ended-session.integration', 'older-release.integration'],
+  // Their pages are tested in `routes`, and their servers in `integration` and `web-server`.
+  ...['alarm.e2e', 'continue-stage.e2e', 'decisions.e2e', 'disk-low.e2e'],
+  ...['git-settings.e2e', 'live-text.e2e', 'request-kinds.e2e', 'request-outcomes.e2e', 'trust.e2e'],
 ];
 const excluded = [...configDefaults.exclude, ...(ALL ? [] : ONLY_IN_TEST_ALL.map((name) => `**/${name}.*.ts`))];
 

@@ -4,6 +4,7 @@ import { ALL } from '../test-support/variants.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 import { apiOf } from './support/scene.ts';
+import { turnTo } from './support/turn-to.ts';
 
 /** More than the six connections that a browser opens to one origin; `npm run test:all` opens ten tabs. */
 const TABS = ALL ? 10 : 7;
@@ -45,51 +46,44 @@ const dialog = (tab: Page, title: string) => tab.getByRole('dialog', { name: `${
 
 it('serves more tabs of one browser than it has connections over one event stream, on stages and on the board, even after its tab is closed', async () => {
   const { tabs, streams, errors, origin, api } = await openTabs();
-  const place: { tab: Page; n: number; stageId: string }[] = [];
-  for (const [n, tab] of tabs.entries()) {
-    const asks = n === 0 ? [{ text: 'I ask.', ...bash('touch a') }] : [];
-    place.push({ tab, n, stageId: await api.stage(`Stage ${n}`, [...asks, { text: `Finished ${n}.` }]) });
-  }
-  await Promise.all(place.map(({ tab, stageId }) => tab.goto(`${origin}/stages/${stageId}`)));
-  await Promise.all(place.map(({ stageId }) => api.start(stageId)));
-  const [asking, ...others] = place;
-  if (asking === undefined) throw new Error('unreachable');
-  await Promise.all(others.map(({ tab, n }) => tab.getByText(`Finished ${n}.`).first().waitFor()));
+  const [asking, reading, ...onBoard] = tabs;
+  if (asking === undefined || reading === undefined) throw new Error('unreachable');
+  const asked = await api.stage('Stage 0', [{ text: 'I ask.', ...bash('touch a') }, { text: 'Finished 0.' }]);
+  const read = await api.stage('Stage 1', [{ text: 'Finished 1.' }]);
+  await Promise.all([
+    turnTo(asking, `/stages/${asked}`),
+    reading.goto(`${origin}/stages/${read}`),
+    ...onBoard.map((tab) => tab.goto(origin)),
+  ]);
+  await inAll(onBoard, (tab) => tab.getByRole('region', { name: 'Ready' }).getByText('Stage 1').waitFor());
+  await expect.poll(() => streams.size).toBe(1);
+  await Promise.all([asked, read].map((stageId) => api.start(stageId)));
+  await reading.getByText('Finished 1.').first().waitFor();
   await inAll(tabs.slice(1), (tab) => dialog(tab, 'Stage 0').waitFor());
-  const form = asking.tab.getByRole('form', { name: 'Stage 0: Run this command?' });
+  const form = asking.getByRole('form', { name: 'Stage 0: Run this command?' });
   await form.getByRole('button', { name: 'Allow', exact: true }).click();
-  await asking.tab.getByText('Finished 0.').first().waitFor();
+  await asking.getByText('Finished 0.').first().waitFor();
   await inAll(tabs.slice(1), (tab) => dialog(tab, 'Stage 0').waitFor({ state: 'hidden' }));
-  await expect.poll(() => streams.size).toBe(1);
-
-  await inAll(tabs, (tab) => tab.goto(origin));
-  await inAll(tabs, (tab) => tab.getByRole('region', { name: 'Backlog' }).waitFor());
-  await expect.poll(() => streams.size).toBe(1);
-
-  await api.start(await api.stage('Login form', [bash('touch a'), { text: 'All finished.' }]));
-  await inAll(tabs, (tab) => dialog(tab, 'Login form').waitFor());
-  const answering = tabs[6] ?? tabs[0];
-  await answering?.getByRole('button', { name: 'Allow', exact: true }).click();
-  await inAll(tabs, (tab) => dialog(tab, 'Login form').waitFor({ state: 'hidden' }));
-  await inAll(tabs, (tab) => tab.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor());
+  await inAll(onBoard, (tab) => tab.getByRole('region', { name: 'Review' }).getByText('Stage 0').waitFor());
   await expect.poll(() => streams.size).toBe(1);
 
   // The tab that holds the stream closes while something happens; no tab misses anything.
   const stageId = await api.stage('Search index', [bash('touch b'), bash('touch c'), { text: 'All finished.' }]);
   const [stream] = streams;
   const leader = stream?.frame().page();
-  const [caller] = tabs.filter((tab) => tab !== leader);
+  const left = tabs.filter((tab) => tab !== leader);
+  const [caller] = left;
   if (leader === undefined || caller === undefined) throw new Error('no tab holds the stream');
-  const starting = apiOf(origin).start(stageId);
+  const starting = api.start(stageId);
   await leader.close();
   await starting;
-  const left = tabs.filter((tab) => tab !== leader);
   await inAll(left, (tab) => dialog(tab, 'Search index').waitFor());
   await caller.getByRole('button', { name: 'Allow', exact: true }).click();
   await inAll(left, (tab) => dialog(tab, 'Search index').getByText('touch c').waitFor());
   await caller.getByRole('button', { name: 'Allow', exact: true }).click();
   await inAll(left, (tab) => dialog(tab, 'Search index').waitFor({ state: 'hidden' }));
-  await inAll(left, (tab) => tab.getByRole('region', { name: 'Review' }).getByText('Search index').waitFor());
+  const boards = onBoard.filter((tab) => tab !== leader);
+  await inAll(boards, (tab) => tab.getByRole('region', { name: 'Review' }).getByText('Search index').waitFor());
   await expect.poll(() => streams.size).toBe(1);
   // Whose text a stream carries may be said to a stream whose tab has just left its page.
   expect(errors.filter((error) => !/404 .*\/events\/<id>\/watch/.test(error))).toEqual([]);

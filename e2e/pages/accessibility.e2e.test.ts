@@ -257,7 +257,7 @@ it('violates no WCAG 2.2 AA rule that axe checks: every page in the light scheme
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   const found = await findings(page, 'the empty board');
   await leaveSandbox(origin, 'shop');
-  const scene = await makeScene(origin, model);
+  const scene = await makeScene(origin, model, ALL);
   const look = async (name: string) => {
     const isDark = DARK.includes(name) || ALL;
     const within = ALL ? undefined : LAYERS[name];

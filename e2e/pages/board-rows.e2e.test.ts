@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { CROWD, showCrowd } from '../support/crowd.ts';
-import { openDesk } from '../support/desk.ts';
+import { openEmptyDesk } from '../support/desk.ts';
 
 const COLUMNS = ['Backlog', 'Ready', 'Running', 'Needs you', 'Review', 'Done'];
 
@@ -18,7 +18,7 @@ const rowsOnScreen = (page: Page) =>
 
 /** Opens the board of a crowd, with its requests set aside. */
 async function openCrowd(times = 1) {
-  const desk = await openDesk();
+  const desk = await openEmptyDesk();
   await showCrowd(desk.page, times);
   await desk.page.goto(desk.origin);
   await desk.page.getByRole('dialog').waitFor();

@@ -4,7 +4,9 @@ import { prompt } from '@callboard/scripted-model';
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { commitAll } from '../../test-support/git.ts';
+import { ALL } from '../../test-support/variants.ts';
 import { DOT, gated, messageBox, openStage, queuedRows } from '../support/open-stage.ts';
+import { apiOf } from '../support/scene.ts';
 import { turnTo } from '../support/turn-to.ts';
 
 const options = (page: Page, list: string) => page.getByRole('listbox', { name: list }).getByRole('option');
@@ -40,88 +42,100 @@ async function give(target: Locator, event: 'paste' | 'drop', name: string): Pro
   );
 }
 
-it('completes file paths after @, and the commands and models that Claude Code has, including those of the repository', async () => {
-  const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when', {}, async (repo) => {
-    await mkdir(join(repo, 'src', 'pages'), { recursive: true });
-    await writeFile(join(repo, 'src', 'login.ts'), 'THE LOGIN\n');
-    await writeFile(join(repo, 'src', 'pages', 'login-form.tsx'), 'THE FORM\n');
-    await writeFile(join(repo, 'a note.txt'), 'THE NOTE\n');
-    await mkdir(join(repo, '.claude', 'commands'), { recursive: true });
-    const greet = '---\ndescription: Greets someone\nargument-hint: <name>\n---\nSay hello to $ARGUMENTS.\n';
-    await writeFile(join(repo, '.claude', 'commands', 'greet.md'), greet);
-    await commitAll(repo);
+if (ALL)
+  it('completes file paths after @, and the commands and models that Claude Code has, including those of the repository', async () => {
+    const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when', {}, async (repo) => {
+      await mkdir(join(repo, 'src', 'pages'), { recursive: true });
+      await writeFile(join(repo, 'src', 'login.ts'), 'THE LOGIN\n');
+      await writeFile(join(repo, 'src', 'pages', 'login-form.tsx'), 'THE FORM\n');
+      await writeFile(join(repo, 'a note.txt'), 'THE NOTE\n');
+      await mkdir(join(repo, '.claude', 'commands'), { recursive: true });
+      const greet = '---\ndescription: Greets someone\nargument-hint: <name>\n---\nSay hello to $ARGUMENTS.\n';
+      await writeFile(join(repo, '.claude', 'commands', 'greet.md'), greet);
+      await commitAll(repo);
+    });
+    await isIdle(page);
+    await messageBox(page).pressSequentially('Compare @logi');
+    await expect
+      .poll(() => options(page, 'Files').allTextContents())
+      .toEqual(['login.tssrc', 'login-form.tsxsrc/pages']);
+    await expect.poll(() => messageBox(page).getAttribute('aria-activedescendant')).not.toBeNull();
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => marked(page, 'Files').textContent()).toContain('login-form');
+    await page.keyboard.press('Tab');
+    await expect.poll(() => messageBox(page).inputValue()).toBe('Compare @src/pages/login-form.tsx ');
+    await messageBox(page).pressSequentially('with @note');
+    await options(page, 'Files').filter({ hasText: 'a note.txt' }).click();
+    await expect
+      .poll(() => messageBox(page).inputValue())
+      .toBe('Compare @src/pages/login-form.tsx with @"a note.txt" ');
+
+    // In the middle of the text, closed by Escape, which does not affect the turn or the text.
+    await messageBox(page).press('Home');
+    await messageBox(page).pressSequentially('@log');
+    await options(page, 'Files').first().waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => options(page, 'Files').count()).toBe(0);
+    for (let i = 0; i < 4; i += 1) await page.keyboard.press('Backspace');
+    await messageBox(page).pressSequentially('@zzz');
+    await page.getByText('No file has this in its path.').waitFor();
+    for (let i = 0; i < 4; i += 1) await page.keyboard.press('Backspace');
+    await messageBox(page).press('Enter');
+    await expect
+      .poll(() => {
+        const asked = JSON.stringify(model.requests.at(-1)?.messages ?? '');
+        return [asked.includes('THE FORM'), asked.includes('THE NOTE'), asked.includes('THE LOGIN')];
+      })
+      .toEqual([true, true, false]);
+    await isIdle(page);
+
+    // The commands, with those of the repository.
+    await messageBox(page).fill('/gre');
+    await expect.poll(() => options(page, 'Commands').first().textContent()).toContain('/greet <name>Greets someone');
+    await messageBox(page).press('Enter');
+    await expect.poll(() => messageBox(page).inputValue()).toBe('/greet ');
+    await messageBox(page).pressSequentially('Ada');
+    await messageBox(page).press('Enter');
+    await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('Say hello to Ada.');
+    await isIdle(page);
+
+    // A slash alone makes no command.
+    await messageBox(page).fill('/etc/hosts is a file');
+    expect(await page.getByRole('checkbox', { name: 'Run as a command' }).isChecked()).toBe(false);
+    await messageBox(page).press('Enter');
+    await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('/etc/hosts is a file');
+    await isIdle(page);
+    await isIdle(page);
+
+    // The model and its effort, by Claude Code's names for them.
+    const models = page.getByRole('combobox', { name: 'Model' });
+    await expect.poll(() => models.locator('option').allTextContents()).toContain('Fable');
+    await models.selectOption('haiku');
+    await expect.poll(() => models.isEnabled()).toBe(true);
+    const effort = page.getByRole('combobox', { name: 'Effort' });
+    await effort.selectOption('high');
+    await expect.poll(() => effort.isEnabled()).toBe(true);
+    await messageBox(page).fill(prompt({ steps: [{ text: 'In short.' }] }, 'Say it'));
+    await messageBox(page).press('Enter');
+    await page.getByText('In short.').waitFor();
+    expect(model.requests.at(-1)?.model).toContain('haiku');
+    await expect.poll(() => models.inputValue()).toBe('haiku');
+    await expect.poll(() => effort.inputValue()).toBe('high');
+
+    // A new stage offers the same.
+    await turnTo(page, '/');
+    await page.getByRole('button', { name: 'New stage' }).first().click();
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('fable');
+    await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('fable');
+    expect(errors).toEqual([]);
   });
-  await isIdle(page);
-  await messageBox(page).pressSequentially('Compare @logi');
-  await expect.poll(() => options(page, 'Files').allTextContents()).toEqual(['login.tssrc', 'login-form.tsxsrc/pages']);
-  await expect.poll(() => messageBox(page).getAttribute('aria-activedescendant')).not.toBeNull();
-  await page.keyboard.press('ArrowDown');
-  await expect.poll(() => marked(page, 'Files').textContent()).toContain('login-form');
-  await page.keyboard.press('Tab');
-  await expect.poll(() => messageBox(page).inputValue()).toBe('Compare @src/pages/login-form.tsx ');
-  await messageBox(page).pressSequentially('with @note');
-  await options(page, 'Files').filter({ hasText: 'a note.txt' }).click();
-  await expect.poll(() => messageBox(page).inputValue()).toBe('Compare @src/pages/login-form.tsx with @"a note.txt" ');
 
-  // In the middle of the text, closed by Escape, which does not affect the turn or the text.
-  await messageBox(page).press('Home');
-  await messageBox(page).pressSequentially('@log');
-  await options(page, 'Files').first().waitFor();
-  await page.keyboard.press('Escape');
-  await expect.poll(() => options(page, 'Files').count()).toBe(0);
-  for (let i = 0; i < 4; i += 1) await page.keyboard.press('Backspace');
-  await messageBox(page).pressSequentially('@zzz');
-  await page.getByText('No file has this in its path.').waitFor();
-  for (let i = 0; i < 4; i += 1) await page.keyboard.press('Backspace');
-  await messageBox(page).press('Enter');
-  await expect
-    .poll(() => {
-      const asked = JSON.stringify(model.requests.at(-1)?.messages ?? '');
-      return [asked.includes('THE FORM'), asked.includes('THE NOTE'), asked.includes('THE LOGIN')];
-    })
-    .toEqual([true, true, false]);
-  await isIdle(page);
-
-  // The commands, with those of the repository.
-  await messageBox(page).fill('/gre');
-  await expect.poll(() => options(page, 'Commands').first().textContent()).toContain('/greet <name>Greets someone');
-  await messageBox(page).press('Enter');
-  await expect.poll(() => messageBox(page).inputValue()).toBe('/greet ');
-  await messageBox(page).pressSequentially('Ada');
-  await messageBox(page).press('Enter');
-  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('Say hello to Ada.');
-  await isIdle(page);
-
-  // The model and its effort, by Claude Code's names for them.
-  const models = page.getByRole('combobox', { name: 'Model' });
-  await expect.poll(() => models.locator('option').allTextContents()).toContain('Fable');
-  await models.selectOption('haiku');
-  await expect.poll(() => models.isEnabled()).toBe(true);
-  const effort = page.getByRole('combobox', { name: 'Effort' });
-  await effort.selectOption('high');
-  await expect.poll(() => effort.isEnabled()).toBe(true);
-  await messageBox(page).fill(prompt({ steps: [{ text: 'In short.' }] }, 'Say it'));
-  await messageBox(page).press('Enter');
-  await page.getByText('In short.').waitFor();
-  expect(model.requests.at(-1)?.model).toContain('haiku');
-  await expect.poll(() => models.inputValue()).toBe('haiku');
-  await expect.poll(() => effort.inputValue()).toBe('high');
-
-  // A new stage offers the same.
-  await turnTo(page, '/');
-  await page.getByRole('button', { name: 'New stage' }).first().click();
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('fable');
-  await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('fable');
-  expect(errors).toEqual([]);
-});
-
-it('keeps text and files over a reload, the same on all screens, until they are sent, and runs a command only on request', async () => {
-  const { page, errors, model, context, url } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when');
+it('keeps text and files over a reload, the same on all screens, until they are sent', async () => {
+  const { page, errors, model, context, url, origin, stage } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Go');
   await isIdle(page);
   await give(messageBox(page), 'paste', 'pasted.png');
   await attached(page).filter({ hasText: 'pasted.png' }).waitFor();
   await give(page.getByRole('region', { name: 'Write to Claude' }).locator('> div').last(), 'drop', 'dropped.png');
-  await attached(page).filter({ hasText: 'dropped.png' }).waitFor();
   await page.getByRole('button', { name: 'Remove dropped.png' }).waitFor();
   await messageBox(page).fill('half a thought');
   await page.reload();
@@ -148,78 +162,68 @@ it('keeps text and files over a reload, the same on all screens, until they are 
     .toEqual([expect.stringContaining('70 B'), expect.stringContaining('15 B')]);
   await messageBox(page).press('Enter');
   await page.getByText('With dropped.png, notes.ts').waitFor();
-  await expect.poll(() => attached(page).count()).toBe(0);
-  await expect.poll(() => attached(other).count()).toBe(0);
+  for (const one of [page, other]) {
+    await expect.poll(() => attached(one).count()).toBe(0);
+    await expect.poll(() => messageBox(one).inputValue()).toBe('');
+  }
   await expect.poll(() => JSON.stringify(model.requests)).toContain('"image/png"');
-  await page.reload();
-  await page.getByText('With dropped.png, notes.ts').waitFor();
-  await expect.poll(() => messageBox(page).inputValue()).toBe('');
-  await expect.poll(() => attached(page).count()).toBe(0);
-
-  // A slash alone makes no command.
-  await messageBox(page).fill('/cont');
-  await options(page, 'Commands').filter({ hasText: '/context' }).waitFor();
-  await messageBox(page).press('Enter');
-  await expect.poll(() => messageBox(page).inputValue()).toBe('/context ');
-  await expect.poll(() => page.getByRole('checkbox', { name: 'Run as a command' }).isChecked()).toBe(true);
-  await messageBox(page).fill('/etc/hosts is a file');
-  await page.getByRole('checkbox', { name: 'Run as a command' }).uncheck();
-  await messageBox(page).press('Enter');
-  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('/etc/hosts is a file');
+  await expect.poll(async () => (await apiOf(origin).get(`/api/sessions/${stage.id}/drafts`)).drafts).toEqual([]);
   expect(errors).toEqual([]);
 });
 
-it('steers the running turn, and replaces all waiting messages with one', async () => {
-  const ask = { name: 'Bash', input: { command: 'touch a.txt', description: 'Make it' } };
-  const script = { steps: [{ tools: [ask] }, ...gated('end').steps] };
-  const { page, errors, model } = await openStage(script, 'Wait for me');
-  await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
-  await queueUp(page, 'one', 'two');
-  await messageBox(page).fill('Use b.txt instead');
-  await messageBox(page).press('Control+Enter');
-  await page.getByRole('region', { name: 'Transcript' }).getByText('Use b.txt instead').waitFor();
-  await expect.poll(() => queuedRows(page).count()).toBe(2);
+if (ALL)
+  it('steers the running turn, and replaces all waiting messages with one', async () => {
+    const ask = { name: 'Bash', input: { command: 'touch a.txt', description: 'Make it' } };
+    const script = { steps: [{ tools: [ask] }, ...gated('end').steps] };
+    const { page, errors, model } = await openStage(script, 'Wait for me');
+    await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
+    await queueUp(page, 'one', 'two');
+    await messageBox(page).fill('Use b.txt instead');
+    await messageBox(page).press('Control+Enter');
+    await page.getByRole('region', { name: 'Transcript' }).getByText('Use b.txt instead').waitFor();
+    await expect.poll(() => queuedRows(page).count()).toBe(2);
 
-  await messageBox(page).fill('three');
-  await page.getByRole('button', { name: 'Other ways to send' }).click();
-  await page.getByRole('menuitem', { name: /Replace all queued/ }).click();
-  await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('three')]);
+    await messageBox(page).fill('three');
+    await page.getByRole('button', { name: 'Other ways to send' }).click();
+    await page.getByRole('menuitem', { name: /Replace all queued/ }).click();
+    await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('three')]);
 
-  // Claude reads it at the next step of this very turn.
-  await page.getByRole('button', { name: 'Allow', exact: true }).click();
-  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('Use b.txt instead');
-  model.release('end');
-  await page.getByText('All finished.').waitFor();
-  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('three');
-  expect(errors).toEqual([]);
-});
+    // Claude reads it at the next step of this very turn.
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('Use b.txt instead');
+    model.release('end');
+    await page.getByText('All finished.').waitFor();
+    await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('three');
+    expect(errors).toEqual([]);
+  });
 
-it('keeps the replaced messages, including files, until they are sent after all or discarded', async () => {
-  const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
-  await page.getByRole('button', { name: 'Interrupt' }).waitFor();
-  const file = { name: 'the page.png', mimeType: 'image/png', buffer: DOT };
-  await page.getByLabel('Attach files').setInputFiles(file);
-  await page.getByRole('button', { name: 'Remove the page.png' }).waitFor();
-  await queueUp(page, 'Make it look like this', 'And add tests');
-  await messageBox(page).fill('Stop after that');
-  await page.getByRole('button', { name: 'Other ways to send' }).click();
-  await page.getByRole('menuitem', { name: 'Replace all queued' }).click();
-  await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('Stop after that')]);
+if (ALL)
+  it('keeps the replaced messages, including files, until they are sent after all or discarded', async () => {
+    const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
+    await page.getByRole('button', { name: 'Interrupt' }).waitFor();
+    const file = { name: 'the page.png', mimeType: 'image/png', buffer: DOT };
+    await page.getByLabel('Attach files').setInputFiles(file);
+    await page.getByRole('button', { name: 'Remove the page.png' }).waitFor();
+    await queueUp(page, 'Make it look like this', 'And add tests');
+    await messageBox(page).fill('Stop after that');
+    await page.getByRole('button', { name: 'Other ways to send' }).click();
+    await page.getByRole('menuitem', { name: 'Replace all queued' }).click();
+    await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('Stop after that')]);
 
-  // They stay there, on all screens, and go out with no other message.
-  const kept = page.getByRole('region', { name: 'Replaced messages' }).getByRole('listitem');
-  await page.reload();
-  await expect
-    .poll(() => kept.allTextContents())
-    .toEqual([expect.stringContaining('with 1 file: the page.png'), expect.stringContaining('And add tests')]);
-  expect(await attached(page).count()).toBe(0);
-  await kept.filter({ hasText: 'And add tests' }).getByRole('button', { name: 'Discard' }).click();
-  await expect.poll(() => kept.count()).toBe(1);
-  await kept.getByRole('button', { name: 'Queue it after all' }).click();
-  await expect.poll(() => kept.count()).toBe(0);
-  await queuedRows(page).filter({ hasText: 'Make it look like this' }).getByText('with 1 file').waitFor();
-  model.release('first');
-  await page.getByText('With the page.png').waitFor();
-  await expect.poll(() => JSON.stringify(model.requests)).toContain('"image/png"');
-  expect(errors).toEqual([]);
-});
+    // They stay there, on all screens, and go out with no other message.
+    const kept = page.getByRole('region', { name: 'Replaced messages' }).getByRole('listitem');
+    await page.reload();
+    await expect
+      .poll(() => kept.allTextContents())
+      .toEqual([expect.stringContaining('with 1 file: the page.png'), expect.stringContaining('And add tests')]);
+    expect(await attached(page).count()).toBe(0);
+    await kept.filter({ hasText: 'And add tests' }).getByRole('button', { name: 'Discard' }).click();
+    await expect.poll(() => kept.count()).toBe(1);
+    await kept.getByRole('button', { name: 'Queue it after all' }).click();
+    await expect.poll(() => kept.count()).toBe(0);
+    await queuedRows(page).filter({ hasText: 'Make it look like this' }).getByText('with 1 file').waitFor();
+    model.release('first');
+    await page.getByText('With the page.png').waitFor();
+    await expect.poll(() => JSON.stringify(model.requests)).toContain('"image/png"');
+    expect(errors).toEqual([]);
+  });

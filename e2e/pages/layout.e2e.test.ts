@@ -33,7 +33,8 @@ const places = (page: Page) =>
       .filter((element) => element.checkVisibility())
       .map((element) => {
         const { left, top, width, height } = element.getBoundingClientRect();
-        const name = element.getAttribute('aria-label') ?? element.textContent;
+        // How long something waits may be told anew by the clock of a server that has come back.
+        const name = (element.getAttribute('aria-label') ?? element.textContent).replaceAll(/\d+ s(?=\D|$)/g, 'some s');
         return `${name}: ${[left, top, width, height].map(Math.round).join(' ')}`;
       }),
   );
@@ -139,20 +140,16 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
 }, 180_000);
 
 it('keeps the buttons of a card in place, however long it has waited', async () => {
-  const { page, api, errors } = await openOwnDesk(); // it sets the clock
+  const { page, api, errors } = await openOwnDesk(undefined, {}, true); // it sets the clock
   const install = { name: 'Bash', input: { command: 'npm install', description: 'Install' } };
-  const stageId = await api.stage('Package', [{ tools: [install] }, { text: 'Done.' }]);
-  await api.start(stageId);
+  await api.start(await api.stage('Package', [{ tools: [install] }, { text: 'Done.' }]));
   await page.getByRole('dialog').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   const card = page.getByRole('article', { name: 'Package' });
   const began = Date.now();
-  // The cost of the turn so far comes a moment later, and moves nothing either.
-  const figures = async () => (await api.get(`/api/sessions/${stageId}`)).session.turnUsage;
-  await expect.poll(figures).not.toBeNull();
   const looks: string[] = [];
-  for (const minutes of [9, 10, 59]) {
+  for (const minutes of [9, 59]) {
     await page.clock.setFixedTime(began + minutes * 60_000 + 30_000);
     await page.reload();
     await card.getByText(`${minutes} min`).waitFor();

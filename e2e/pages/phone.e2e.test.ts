@@ -1,6 +1,10 @@
 import type { Locator, Page } from 'playwright-core';
-import { expect, it } from 'vitest';
-import { openOwnDesk } from '../support/desk.ts';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { callApi } from '../support/api.ts';
+import type { Desk } from '../support/desk.ts';
+import { apiOf } from '../support/scene.ts';
+import { makePlace } from '../support/shared-place.ts';
+import { turnTo } from '../support/turn-to.ts';
 
 const PHONE = { width: 390, height: 844 };
 /** A small phone, and one whose keyboard takes half of the page. */
@@ -45,9 +49,36 @@ const tooSmall = (page: Page) =>
       .map(({ name, height }) => `${name}: ${height}`),
   );
 
-it('leaves what decides under the thumb on any phone, and all that is pressed as large as that', async () => {
-  const { page, origin, api, errors } = await openOwnDesk(undefined, { ...PHONE, hasTouch: true });
+const ends: (() => void | Promise<void>)[] = [];
+let own: Desk;
+beforeAll(async () => {
+  const window = { ...PHONE, hasTouch: true };
+  const place = await makePlace((end) => void ends.unshift(end), { window, isEmulated: true });
+  own = { ...place, api: apiOf(place.origin) };
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+/** A page of the phone that all tests share; what it has asked for is gone with it. */
+async function openPhone(): Promise<Desk> {
+  const page = await own.context.newPage();
   await page.emulateMedia({ reducedMotion: 'reduce' });
+  await page.goto(own.origin);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
+  own.errors.length = 0;
+  onTestFinished(async () => {
+    await page.close();
+    for (const { id } of (await own.api.get('/api/board')).stages) {
+      await callApi(own.origin, 'POST', `/api/stages/${id}/stop`, {});
+      await callApi(own.origin, 'DELETE', `/api/stages/${id}`);
+    }
+  });
+  return { ...own, page };
+}
+
+it('leaves what decides under the thumb on any phone, and all that is pressed as large as that', async () => {
+  const { page, api, errors } = await openPhone();
   const long = await api.stage('Long script', run(script));
   const short = await api.stage('A stage whose title is longer than a phone is wide', run('touch made-by-claude'));
   await api.start(long);
@@ -89,7 +120,7 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   expect(await tooSmall(page)).toEqual([]);
 
   // The stage's page: its title, and the form above the message box.
-  await page.goto(`${origin}/stages/${short}`);
+  await turnTo(page, `/stages/${short}`);
   const form = page.getByRole('form');
   const allow = form.getByRole('button', exact('Allow'));
   for (const size of SIZES) {
@@ -123,7 +154,7 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   await undo.waitFor({ state: 'detached' });
 
   // The settings of a project, in tabs.
-  await page.goto(origin);
+  await turnTo(page, '/');
   await page.getByRole('button', { name: 'Projects' }).tap();
   await page.getByRole('menuitem').first().tap();
   await page.getByRole('tab', exact('Worktrees')).tap();
@@ -132,7 +163,9 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   expect(await isNotTooWide(page)).toBe(true);
 
   // The inbox: the request fills the page, and its buttons stay at the bottom.
-  await page.goto(`${origin}/inbox`);
+  await page.keyboard.press('Escape'); // of the settings
+  await sheet.waitFor({ state: 'detached' });
+  await turnTo(page, '/inbox');
   await page.getByRole('main').getByText('Long script').first().tap();
   await expect.poll(() => isFree(page.getByRole('main').getByRole('button', exact('Allow')))).toBe(true);
   expect(await tooSmall(page)).toEqual([]);
@@ -147,13 +180,53 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   expect(pending[0]).not.toHaveProperty('held');
 
   for (const [path, heading] of OTHER_PAGES) {
-    await page.goto(`${origin}${path}`);
+    await turnTo(page, path);
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     if (await sheet.isVisible()) await sheet.getByRole('button', exact('Later')).tap();
     expect({ path, small: await tooSmall(page), fits: await isNotTooWide(page) }).toEqual({
       ...{ path, small: [], fits: true },
     });
   }
+  expect(errors).toEqual([]);
+});
+
+/** Where a finger lands that aims at the element. */
+async function middleOf(target: Locator): Promise<{ x: number; y: number }> {
+  const box = await target.boundingBox();
+  if (box === null) throw new Error('it is not on the screen');
+  return { x: Math.round(box.x + box.width / 2), y: Math.round(box.y + box.height / 2) };
+}
+
+it('ignores a tap that began before the request was drawn, and accepts a later one', async () => {
+  const { page, context, api, errors } = await openPhone();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const stageId = await api.stage('Login form', run('touch a.txt'));
+  await api.start(stageId);
+  const dialog = page.getByRole('dialog', { name: 'Login form: Run this command?' });
+  const allow = dialog.getByRole('button', exact('Allow'));
+  await expect.poll(() => allow.isEnabled()).toBe(true);
+  const { x, y } = await middleOf(allow);
+  await dialog.getByRole('button', exact('Later')).tap();
+  await dialog.waitFor({ state: 'detached' });
+
+  // The finger is already down when the request appears under it, and is lifted from its button.
+  const touch = await context.newCDPSession(page);
+  const clicked = page.evaluate(
+    () => new Promise((resolve) => document.addEventListener('touchend', resolve, { capture: true, once: true })),
+  );
+  await touch.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
+  await page.keyboard.press('c');
+  await allow.waitFor();
+  await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  await clicked;
+  await expect.poll(() => allow.isEnabled()).toBe(true);
+  expect((await api.get('/api/board')).pending).toHaveLength(1);
+
+  const now = await middleOf(allow);
+  await page.touchscreen.tap(now.x, now.y);
+  await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
+  const { decisions } = await api.get(`/api/decisions?stageId=${stageId}`);
+  expect(decisions).toMatchObject([{ outcome: 'allowed' }]);
   expect(errors).toEqual([]);
 });
 

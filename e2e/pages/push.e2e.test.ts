@@ -91,7 +91,7 @@ const turnOn = async (page: Page, proof: string) => {
 };
 
 it('shows what is pushed, denies from the notification, says that it was answered, and that Callboard is away; loads pages and logs in', async () => {
-  const desk = await openOwnDesk(undefined, { hasNotifications: true, hasWorker: true });
+  const desk = await openOwnDesk(undefined, { hasNotifications: true, hasWorker: true }, true);
   const { page, context, origin, api, errors } = desk;
   await context.grantPermissions(['notifications'], { origin });
   const session = await context.newCDPSession(page);

@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 /** A Callboard with stages whose transcripts are lengthened in its store: sessions that write as much would take longer than the tests. */
 async function begin() {
-  const { start, dataDir, command } = await install({}, atEnd);
+  const { start, dataDir, command } = await install({}, atEnd, true); // it is about the page
   const before = await start();
   const api = apiOf(before.origin);
   const stage = async (title: string, text: string) => {

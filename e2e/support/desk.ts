@@ -26,11 +26,13 @@ export async function openEmptyDesk(): Promise<Desk> {
  * A Callboard for this test alone: it needs a window or a home of its own, sets the clock, or looks at what earlier tests
  * leave behind (the log of decisions, the trash).
  * @param before prepares the installation before Callboard starts, or puts a script into every page
+ * @param isEmulated whether its sessions are emulated: for a test that is not about the CLI
  */
 export async function openOwnDesk(
   before?: (installation: Installation, context: BrowserContext) => Promise<unknown>,
   window: Parameters<typeof openBrowser>[0] = {},
+  isEmulated = false,
 ): Promise<Desk> {
-  const place = await makePlace(onTestFinished, { ...(before && { prepare: before }), window });
+  const place = await makePlace(onTestFinished, { ...(before && { prepare: before }), window, isEmulated });
   return { ...place, api: apiOf(place.origin) };
 }

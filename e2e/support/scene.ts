@@ -84,8 +84,11 @@ export interface Scene {
   plan: string;
 }
 
-/** Creates something in every column, and a request of each kind. */
-export async function makeScene(origin: string, model: ScriptedModel): Promise<Scene> {
+/**
+ * Creates something in every column, and a request of each kind.
+ * @param isWhole whether a second request of a tool and a stage at its gate are there as well: two sessions more
+ */
+export async function makeScene(origin: string, model: ScriptedModel, isWhole = true): Promise<Scene> {
   const api = apiOf(origin, model);
   const story: Step = { thinking: 'The form first, then the route.', text: STORY };
   const before = 'Rules for passwords:\n\n- eight characters\n- a digit\n';
@@ -157,11 +160,13 @@ export async function makeScene(origin: string, model: ScriptedModel): Promise<S
   await api.stage('Footer with the version, the licence and a link to the documentation', [{ text: 'Done.' }]);
   await api.stage('Admin pages', [{ text: 'Done.' }], { dependsOn: [approval, plan] });
   await api.stage('Remove the old theme', [{ text: 'Done.' }], { held: true });
-  for (const stageId of [review, done, running, gate, approval, edit, question, plan, failed]) await api.start(stageId);
+  const more = isWhole ? [gate, edit] : [];
+  for (const stageId of [review, done, running, approval, question, plan, failed, ...more]) await api.start(stageId);
   await untilIn(origin, { [done]: 'needs-you' });
   const { pending } = await api.get(`/api/sessions/${done}/pending`);
   await api.post(`/api/sessions/${done}/approve`, { requestId: pending[0]?.requestId, decision: 'allow' });
-  await untilIn(origin, { [done]: 'review', [review]: 'review', [gate]: 'needs-you', [failed]: 'needs-you' });
+  await untilIn(origin, { [done]: 'review', [review]: 'review', [failed]: 'needs-you' });
+  if (isWhole) await untilIn(origin, { [gate]: 'needs-you' });
   await untilIn(origin, { [approval]: 'needs-you', [question]: 'needs-you', [plan]: 'needs-you' });
   await api.post(`/api/stages/${done}/complete`);
   await untilIn(origin, { [done]: 'done', [running]: 'running' });

@@ -31,6 +31,8 @@ interface PlaceOptions {
   /** Prepares the installation before Callboard starts, or puts a script into every page. */
   prepare?: (installation: Installation, context: BrowserContext) => Promise<unknown>;
   window?: Parameters<typeof openBrowser>[0];
+  /** Whether its sessions are emulated: for a test that is not about the CLI. */
+  isEmulated?: boolean;
 }
 
 /** Lets commands of a project run without a sandbox, which costs each session on it a third more; tests of the sandbox are elsewhere. */
@@ -41,8 +43,8 @@ export async function leaveSandbox(origin: string, projectId: string): Promise<v
 
 /** Starts a Callboard, whose commands run without a sandbox, and logs a browser in. */
 export async function makePlace(atEnd: AtEnd = onTestFinished, options: PlaceOptions = {}): Promise<Place> {
-  const { prepare = async () => undefined, window = {} } = options;
-  const installation = await install({}, atEnd);
+  const { prepare = async () => undefined, window = {}, isEmulated = false } = options;
+  const installation = await install({}, atEnd, isEmulated);
   const { page, errors, context } = await openBrowser(window, atEnd);
   await prepare(installation, context);
   const { origin, loginLink, stop } = await installation.start();

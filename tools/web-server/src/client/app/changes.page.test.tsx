@@ -167,3 +167,57 @@ it('keeps the head of the file in view at the top, and none below the last file'
   fireEvent.scroll(list);
   await expect.poll(pinned).toBe('Viewed a.ts');
 });
+
+it('says of every kind of change what it is, and shows hidden characters in names and lines as codes', async () => {
+  const added = { status: 'added' as const, oldMode: null };
+  const files = [
+    fileDiff('README.md'),
+    fileDiff('empty.txt', { ...added, additions: 0 }),
+    fileDiff('image.bin', { ...added, isBinary: true, additions: 0 }),
+    fileDiff('odd \u202e name.txt', added),
+    fileDiff('link', { oldMode: '100644', newMode: '120000' }),
+  ];
+  const patches = {
+    'README.md': '@@ -1 +1 @@\n-# Shop\n+# The shop\n',
+    'empty.txt': '',
+    'odd \u202e name.txt': '@@ -0,0 +1 @@\n+a\u200bb\n',
+    link: '@@ -0,0 +1 @@\n+/etc/hostname\n',
+  };
+  const { server, changes } = await openChanges(stageDiff(files), patches);
+  server.answer({
+    get_diff_content: () => ({ before: null, after: { bytes: 5, mediaType: null, dataBase64: null } }),
+  });
+  await changes.findByText('A binary file: its content is not shown.');
+  changes.getByText('An empty file.');
+  await changes.findByText('# The shop');
+  changes.getAllByText('modified');
+  expect(changes.getAllByRole('note', { name: 'Hidden characters' }).length).toBeGreaterThan(0);
+  const list = changes.getByRole('region', { name: 'Changed files' });
+  expect(list.textContent).toContain('odd U+202E name.txt');
+  await expect.poll(() => list.textContent).toContain('aU+200Bb');
+});
+
+it('folds what was viewed, on every device, and all files at once', async () => {
+  const files = [fileDiff('README.md'), fileDiff('a.ts')];
+  const patches = { 'README.md': '@@ -1 +1 @@\n+# The shop\n', 'a.ts': '@@ -1 +1 @@\n+one\n' };
+  const { user, server, changes, sent } = await openChanges(stageDiff(files), patches);
+  let viewed: Record<string, string> = {};
+  server.answer({
+    get_viewed: () => ({ viewed }),
+    set_viewed: ({ path, version }) => {
+      viewed = version === null ? {} : { [path]: version };
+      return { viewed };
+    },
+  });
+  await changes.findByText('# The shop');
+  const [box = document.body] = changes.getAllByRole('checkbox', { name: 'Viewed README.md' });
+  await user.click(box);
+  await expect.poll(() => changes.queryByText('# The shop')).toBeNull();
+  expect(sent('set_viewed')).toMatchObject([{ path: 'README.md' }]);
+  await screen.findByText(/1 of 2 viewed/);
+  changes.getByText('one');
+  await user.click(changes.getByRole('button', { name: 'Expand all' }));
+  await changes.findByText('# The shop');
+  await user.click(changes.getByRole('button', { name: 'Collapse all' }));
+  await expect.poll(() => [changes.queryByText('# The shop'), changes.queryByText('one')]).toEqual([null, null]);
+});

@@ -1,4 +1,11 @@
-import { type BoardView, DEFAULT_ALERTS, type Me, type PendingRequest, ProjectId } from '@callboard/contract';
+import {
+  type BoardView,
+  DEFAULT_ALERTS,
+  type Me,
+  MessageId,
+  type PendingRequest,
+  ProjectId,
+} from '@callboard/contract';
 import { act, screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
 import { useInboxPicks } from '../features/interaction/model/inbox-picks.ts';
@@ -231,4 +238,40 @@ it('filters by kind and risk in the address, which each row keeps, and counts wh
   await expect.poll(() => location.search).toContain('risk=none');
   await user.click(screen.getByRole('button', { name: 'Show all' }));
   expect(shownRows()).toEqual(TITLES);
+});
+
+it('goes through the inbox by keyboard: denies one, the next follows, continues what has stopped, and opens a stage', async () => {
+  const { view, pending } = asking('walk');
+  const lastTurn = { outcome: 'failed', message: 'No access', at: at(9), code: null };
+  const failed = session('STAGE-9', { state: 'idle', lastTurn });
+  const more = board({ stages: [{ stage: stage('STAGE-9', { title: 'Nightly export' }), session: failed }], pending });
+  const { user, sent, server } = open('/inbox', { ...view, stages: [...view.stages, ...more.stages] });
+  server.answer({ send_message: ({ messageId }) => ({ status: 'sent', messageId: MessageId.parse(messageId) }) });
+  await screen.findByRole('form', { name: /^Login form/ });
+  await user.keyboard('j');
+  await screen.findByRole('form', { name: /^Search index/ });
+  await user.keyboard('{ArrowDown}{ArrowDown}');
+  await screen.findByRole('form', { name: /^Header/ });
+  await user.keyboard('kkk');
+  const form = within(await screen.findByRole('form', { name: /^Login form/ }));
+  const deny = form.getByRole('button', { name: 'Deny' });
+  await expect.poll(() => deny.getAttribute('aria-keyshortcuts')).toBe('d');
+  await user.keyboard('d');
+  await expect.poll(sent).toMatchObject([{ requestId: 'walk-1', decision: 'deny' }]);
+  await screen.findByRole('form', { name: /^Search index/ });
+
+  await user.keyboard('jjj');
+  const article = within(await screen.findByRole('article', { name: 'Nightly export' }));
+  article.getByText('Last turn failed');
+  const goOn = article.getByRole('button', { name: /^Continue/ });
+  await expect.poll(() => goOn.getAttribute('aria-keyshortcuts')).toBe('a');
+  await user.keyboard('a');
+  const messages = () => server.received.filter(({ command }) => command === 'send_message');
+  await expect.poll(messages).toMatchObject([{ input: { stageId: 'STAGE-9' } }]);
+
+  server.answer({ get_transcript: () => ({ entries: [], total: 0 }) });
+  await user.keyboard('k');
+  await screen.findByRole('form', { name: /^Header/ });
+  await user.keyboard('{Enter}');
+  await expect.poll(() => location.pathname).toBe('/stages/STAGE-4');
 });

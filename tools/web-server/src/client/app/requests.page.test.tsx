@@ -3,7 +3,7 @@ import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
-import { at, board, request, session, stage } from '../test/samples.ts';
+import { at, board, decision, request, session, stage } from '../test/samples.ts';
 
 const login = request('STAGE-1', 'r1', { createdAt: at(1) });
 const search = request('STAGE-2', 'r2', { createdAt: at(2), input: { command: 'make' } });
@@ -104,4 +104,30 @@ it('keeps the choice on the server', async () => {
   await user.click(await screen.findByRole('button', { name: 'Account' }));
   await user.click(await screen.findByRole('menuitemradio', { name: 'Beside the page', hidden: true }));
   await expect.poll(told).toMatchObject([{ command: 'update_me', input: { presentation: 'panel' } }]);
+});
+
+it('counts the open requests of a stage on its card and in the head of its page, where a click shows them; Escape sets all aside', async () => {
+  const reads = [1, 2, 3].map((nth) =>
+    request('STAGE-1', `read-${nth}`, { createdAt: at(nth), toolName: 'Read', input: { file_path: `/${nth}.txt` } }),
+  );
+  const { user, server, told } = open('/', asking({}, reads));
+  server.answer({
+    set_later: ({ requestId, stageId = login.stageId }) => ({ later: { stageId, requestId, until: null } }),
+  });
+  await screen.findByRole('dialog', { name: /^Login form: Read/ });
+  await user.keyboard('{Escape}');
+  await expect.poll(told).toHaveLength(3);
+  const card = within(await screen.findByRole('article', { name: 'Login form' }));
+  expect(card.getByRole('img', { name: '3 open requests' }).textContent).toBe('3');
+  server.answer({ get_transcript: () => ({ entries: [], total: 0 }), get_queue: () => ({ queue: [], held: false }) });
+  await user.click(card.getByRole('link', { name: 'Login form' }));
+  await user.click(await screen.findByRole('link', { name: 'Details' }));
+  await expect.poll(() => location.search).toBe('?tab=details');
+  const bell = await screen.findByRole('button', { name: '3 open requests of this stage' });
+  expect(bell.textContent).toBe('3');
+  await user.click(bell);
+  await expect.poll(() => location.search).toBe('');
+  expect(await screen.findAllByRole('form', { name: /^Login form: Read/ })).toHaveLength(3);
+  server.emit('approval-resolved', decision(reads[0] ?? login));
+  await screen.findByRole('button', { name: '2 open requests of this stage' });
 });
