@@ -1,6 +1,6 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { ALL } from '../../test-support/variants.ts';
+import { itAll } from '../../test-support/it-all.ts';
 import { openDesk } from '../support/desk.ts';
 
 async function openBoard() {
@@ -33,56 +33,55 @@ it('treats a drop by the pointer as a command: started on Running, completed on 
   expect(errors).toEqual([]);
 });
 
-if (ALL)
-  it('writes a stage with phases, edits it, and starts the next phase from its card', async () => {
-    const { page, errors, region } = await openBoard();
-    await page.getByRole('button', { name: 'New stage' }).first().click();
-    const form = page.getByRole('dialog', { name: 'New stage' });
-    await form.getByRole('textbox', { name: 'Title' }).fill('Rate limits');
-    await form.getByRole('textbox', { name: 'Prompt', exact: true }).fill(prompt({ steps: [{ text: 'Designed.' }] }));
-    for (const [index, name] of ['Design', 'Build'].entries()) {
-      if (index === 0) await form.getByRole('combobox', { name: 'Pipeline' }).selectOption('Own phases');
-      else await form.getByRole('button', { name: 'Add phase' }).click();
-      await form.getByRole('textbox', { name: `Name of phase ${index + 1}` }).fill(name);
-      await form.getByRole('textbox', { name: `Prompt of phase ${index + 1}` }).fill(`${name} it.`);
-    }
-    // After closing it by mistake, everything is there again, even after a reload.
-    await page.keyboard.press('Escape');
-    await form.waitFor({ state: 'hidden' });
-    await page.reload();
-    await page.getByRole('button', { name: 'New stage' }).first().click();
-    await form.getByText('Draft restored').waitFor();
-    await expect.poll(() => form.getByRole('textbox', { name: 'Name of phase 2' }).inputValue()).toBe('Build');
-    await form.getByRole('checkbox', { name: 'Keep in backlog' }).check();
-    await form.getByRole('button', { name: 'Add to board' }).click();
-    await region('Backlog').getByText('On hold').waitFor();
-    await page.getByRole('button', { name: 'New stage' }).first().click();
-    await form.getByRole('button', { name: 'Add to board' }).waitFor();
-    expect(await form.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('');
-    await page.keyboard.press('Escape');
+itAll('writes a stage with phases, edits it, and starts the next phase from its card', async () => {
+  const { page, errors, region } = await openBoard();
+  await page.getByRole('button', { name: 'New stage' }).first().click();
+  const form = page.getByRole('dialog', { name: 'New stage' });
+  await form.getByRole('textbox', { name: 'Title' }).fill('Rate limits');
+  await form.getByRole('textbox', { name: 'Prompt', exact: true }).fill(prompt({ steps: [{ text: 'Designed.' }] }));
+  for (const [index, name] of ['Design', 'Build'].entries()) {
+    if (index === 0) await form.getByRole('combobox', { name: 'Pipeline' }).selectOption('Own phases');
+    else await form.getByRole('button', { name: 'Add phase' }).click();
+    await form.getByRole('textbox', { name: `Name of phase ${index + 1}` }).fill(name);
+    await form.getByRole('textbox', { name: `Prompt of phase ${index + 1}` }).fill(`${name} it.`);
+  }
+  // After closing it by mistake, everything is there again, even after a reload.
+  await page.keyboard.press('Escape');
+  await form.waitFor({ state: 'hidden' });
+  await page.reload();
+  await page.getByRole('button', { name: 'New stage' }).first().click();
+  await form.getByText('Draft restored').waitFor();
+  await expect.poll(() => form.getByRole('textbox', { name: 'Name of phase 2' }).inputValue()).toBe('Build');
+  await form.getByRole('checkbox', { name: 'Keep in backlog' }).check();
+  await form.getByRole('button', { name: 'Add to board' }).click();
+  await region('Backlog').getByText('On hold').waitFor();
+  await page.getByRole('button', { name: 'New stage' }).first().click();
+  await form.getByRole('button', { name: 'Add to board' }).waitFor();
+  expect(await form.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('');
+  await page.keyboard.press('Escape');
 
-    const edit = async () => {
-      await page.getByRole('button', { name: 'More for Rate limits' }).click();
-      await page.getByRole('menuitem', { name: 'Edit' }).click();
-      return page.getByRole('dialog', { name: 'Edit Rate limits' });
-    };
-    const first = await edit();
-    await first.getByRole('checkbox', { name: 'Keep in backlog' }).uncheck();
-    await first.getByRole('combobox', { name: 'Priority' }).selectOption('0');
-    await first.getByRole('button', { name: 'Save' }).click();
-    await region('Ready').getByRole('img', { name: 'Urgent priority' }).waitFor();
+  const edit = async () => {
+    await page.getByRole('button', { name: 'More for Rate limits' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    return page.getByRole('dialog', { name: 'Edit Rate limits' });
+  };
+  const first = await edit();
+  await first.getByRole('checkbox', { name: 'Keep in backlog' }).uncheck();
+  await first.getByRole('combobox', { name: 'Priority' }).selectOption('0');
+  await first.getByRole('button', { name: 'Save' }).click();
+  await region('Ready').getByRole('img', { name: 'Urgent priority' }).waitFor();
 
-    await region('Ready').getByRole('button', { name: 'Start' }).click();
-    await region('Needs you').getByText('Design finished').waitFor();
-    const second = await edit();
-    await second.getByText(/It was started/).waitFor();
-    await expect.poll(() => second.getByRole('textbox', { name: 'Name of phase 1' }).isDisabled()).toBe(true);
-    await expect.poll(() => second.getByRole('textbox', { name: 'Prompt', exact: true }).count()).toBe(0);
-    await page.keyboard.press('Escape');
-    await region('Needs you').getByRole('button', { name: 'Start Build' }).click();
-    await region('Review').getByRole('img', { name: 'Build, phase 2 of 2' }).waitFor();
-    expect(errors).toEqual([]);
-  });
+  await region('Ready').getByRole('button', { name: 'Start' }).click();
+  await region('Needs you').getByText('Design finished').waitFor();
+  const second = await edit();
+  await second.getByText(/It was started/).waitFor();
+  await expect.poll(() => second.getByRole('textbox', { name: 'Name of phase 1' }).isDisabled()).toBe(true);
+  await expect.poll(() => second.getByRole('textbox', { name: 'Prompt', exact: true }).count()).toBe(0);
+  await page.keyboard.press('Escape');
+  await region('Needs you').getByRole('button', { name: 'Start Build' }).click();
+  await region('Review').getByRole('img', { name: 'Build, phase 2 of 2' }).waitFor();
+  expect(errors).toEqual([]);
+});
 
 it('shows one column at a time on a phone, with tabs that carry counts', async () => {
   const { page, errors, api } = await openBoard();
@@ -107,8 +106,9 @@ it('shows one column at a time on a phone, with tabs that carry counts', async (
   expect(errors).toEqual([]);
 });
 
-if (ALL)
-  it('moves from card to card by arrow keys, unless a card is lifted, and shows on a card what its stage has changed', async () => {
+itAll(
+  'moves from card to card by arrow keys, unless a card is lifted, and shows on a card what its stage has changed',
+  async () => {
     const { page, errors, region, api } = await openBoard();
     const write = { name: 'Write', input: { file_path: 'made.ts', content: 'one\ntwo\n' } };
     const made = await api.stage('Makes a file', [{ tools: [write] }, { text: 'Made.' }], {
@@ -145,4 +145,5 @@ if (ALL)
     await page.keyboard.press('Enter');
     await expect.poll(() => page.url()).toContain('/stages/');
     expect(errors).toEqual([]);
-  });
+  },
+);

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { named } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { ALL } from '../../test-support/variants.ts';
+import { itAll } from '../../test-support/it-all.ts';
 import { callApi } from '../support/api.ts';
 import { openStage } from '../support/open-stage.ts';
 
@@ -77,43 +77,43 @@ it('shows 300 files smoothly: a tree, keys from file to file, and only what is i
   expect(errors).toEqual([]);
 });
 
-if (ALL)
-  it('shows every kind of change, side by side too, and remembers what was viewed', async () => {
-    const { page, errors, list, tree } = await openChanges(async (folder) => {
-      await writeFile(join(folder, 'README.md'), '# The shop\n');
-      await writeFile(join(folder, 'image.bin'), Buffer.from(Array.from({ length: 3000 }, (_, n) => (n * 7) % 256)));
-      await writeFile(join(folder, 'empty.txt'), '');
-      await writeFile(join(folder, 'odd \u202e name.txt'), 'a\u200bb\n');
-    });
-    await list.getByText('A binary file: its content is not shown.').waitFor();
-    await list.getByText('An empty file.').waitFor();
-    await list.getByRole('note', { name: 'Hidden characters' }).first().waitFor();
-    await list.locator('h2').filter({ hasText: 'README.md' }).getByText('modified').waitFor({ state: 'attached' });
-
-    // Two sides of a file need more than a pane has: the border moves, and the transcript stays.
-    const border = page.getByRole('separator', { name: 'Width of the transcript' });
-    expect(await border.getAttribute('aria-valuenow')).toBe('56');
-    await page.getByRole('button', { name: 'Side by side' }).click();
-    await page.getByRole('button', { name: 'Inline' }).waitFor();
-    expect(await border.getAttribute('aria-valuenow')).toBe('40');
-    await page.getByText('Ready.').waitFor();
-    await list.getByText('# The shop').waitFor();
-    await page.getByRole('checkbox', { name: 'Viewed README.md' }).check();
-    await list.getByText('# The shop').waitFor({ state: 'detached' });
-    await page.reload();
-    await page.getByRole('button', { name: 'Inline' }).waitFor();
-    await expect.poll(() => page.getByRole('checkbox', { name: 'Viewed README.md' }).isChecked()).toBe(true);
-    await page.getByText('1 of 4 viewed').waitFor();
-    await tree.getByRole('button', { name: /README\.md/ }).waitFor();
-    await page.getByRole('button', { name: 'Expand all' }).click();
-    await list.getByText('# The shop').waitFor();
-    await page.getByRole('button', { name: 'Collapse all' }).click();
-    await list.getByText('# The shop').waitFor({ state: 'detached' });
-    expect(errors).toEqual([]);
+itAll('shows every kind of change, side by side too, and remembers what was viewed', async () => {
+  const { page, errors, list, tree } = await openChanges(async (folder) => {
+    await writeFile(join(folder, 'README.md'), '# The shop\n');
+    await writeFile(join(folder, 'image.bin'), Buffer.from(Array.from({ length: 3000 }, (_, n) => (n * 7) % 256)));
+    await writeFile(join(folder, 'empty.txt'), '');
+    await writeFile(join(folder, 'odd \u202e name.txt'), 'a\u200bb\n');
   });
+  await list.getByText('A binary file: its content is not shown.').waitFor();
+  await list.getByText('An empty file.').waitFor();
+  await list.getByRole('note', { name: 'Hidden characters' }).first().waitFor();
+  await list.locator('h2').filter({ hasText: 'README.md' }).getByText('modified').waitFor({ state: 'attached' });
 
-if (ALL)
-  it('comments on both sides, keeps drafts on every page, and sends them as one message that Claude answers', async () => {
+  // Two sides of a file need more than a pane has: the border moves, and the transcript stays.
+  const border = page.getByRole('separator', { name: 'Width of the transcript' });
+  expect(await border.getAttribute('aria-valuenow')).toBe('56');
+  await page.getByRole('button', { name: 'Side by side' }).click();
+  await page.getByRole('button', { name: 'Inline' }).waitFor();
+  expect(await border.getAttribute('aria-valuenow')).toBe('40');
+  await page.getByText('Ready.').waitFor();
+  await list.getByText('# The shop').waitFor();
+  await page.getByRole('checkbox', { name: 'Viewed README.md' }).check();
+  await list.getByText('# The shop').waitFor({ state: 'detached' });
+  await page.reload();
+  await page.getByRole('button', { name: 'Inline' }).waitFor();
+  await expect.poll(() => page.getByRole('checkbox', { name: 'Viewed README.md' }).isChecked()).toBe(true);
+  await page.getByText('1 of 4 viewed').waitFor();
+  await tree.getByRole('button', { name: /README\.md/ }).waitFor();
+  await page.getByRole('button', { name: 'Expand all' }).click();
+  await list.getByText('# The shop').waitFor();
+  await page.getByRole('button', { name: 'Collapse all' }).click();
+  await list.getByText('# The shop').waitFor({ state: 'detached' });
+  expect(errors).toEqual([]);
+});
+
+itAll(
+  'comments on both sides, keeps drafts on every page, and sends them as one message that Claude answers',
+  async () => {
     const { page, list, errors, url, context, folder, model } = await openChanges(async (folder) => {
       await writeFile(join(folder, 'README.md'), '# The shop\n');
       await writeFile(join(folder, 'a.ts'), 'one\ntwo\nthree\nfour\n');
@@ -176,4 +176,5 @@ if (ALL)
     await found.click();
     await expect.poll(focused).toContain('Too many');
     expect(errors).toEqual([]);
-  });
+  },
+);

@@ -4,7 +4,7 @@ import { prompt } from '@callboard/scripted-model';
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { commitAll } from '../../test-support/git.ts';
-import { ALL } from '../../test-support/variants.ts';
+import { itAll } from '../../test-support/it-all.ts';
 import { DOT, gated, messageBox, openStage, queuedRows } from '../support/open-stage.ts';
 import { apiOf } from '../support/scene.ts';
 import { turnTo } from '../support/turn-to.ts';
@@ -42,8 +42,9 @@ async function give(target: Locator, event: 'paste' | 'drop', name: string): Pro
   );
 }
 
-if (ALL)
-  it('completes file paths after @, and the commands and models that Claude Code has, including those of the repository', async () => {
+itAll(
+  'completes file paths after @, and the commands and models that Claude Code has, including those of the repository',
+  async () => {
     const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when', {}, async (repo) => {
       await mkdir(join(repo, 'src', 'pages'), { recursive: true });
       await writeFile(join(repo, 'src', 'login.ts'), 'THE LOGIN\n');
@@ -128,7 +129,8 @@ if (ALL)
     await page.getByRole('combobox', { name: 'Model' }).selectOption('fable');
     await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('fable');
     expect(errors).toEqual([]);
-  });
+  },
+);
 
 it('keeps text and files over a reload, the same on all screens, until they are sent', async () => {
   const { page, errors, model, context, url, origin, stage } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Go');
@@ -171,59 +173,57 @@ it('keeps text and files over a reload, the same on all screens, until they are 
   expect(errors).toEqual([]);
 });
 
-if (ALL)
-  it('steers the running turn, and replaces all waiting messages with one', async () => {
-    const ask = { name: 'Bash', input: { command: 'touch a.txt', description: 'Make it' } };
-    const script = { steps: [{ tools: [ask] }, ...gated('end').steps] };
-    const { page, errors, model } = await openStage(script, 'Wait for me');
-    await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
-    await queueUp(page, 'one', 'two');
-    await messageBox(page).fill('Use b.txt instead');
-    await messageBox(page).press('Control+Enter');
-    await page.getByRole('region', { name: 'Transcript' }).getByText('Use b.txt instead').waitFor();
-    await expect.poll(() => queuedRows(page).count()).toBe(2);
+itAll('steers the running turn, and replaces all waiting messages with one', async () => {
+  const ask = { name: 'Bash', input: { command: 'touch a.txt', description: 'Make it' } };
+  const script = { steps: [{ tools: [ask] }, ...gated('end').steps] };
+  const { page, errors, model } = await openStage(script, 'Wait for me');
+  await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
+  await queueUp(page, 'one', 'two');
+  await messageBox(page).fill('Use b.txt instead');
+  await messageBox(page).press('Control+Enter');
+  await page.getByRole('region', { name: 'Transcript' }).getByText('Use b.txt instead').waitFor();
+  await expect.poll(() => queuedRows(page).count()).toBe(2);
 
-    await messageBox(page).fill('three');
-    await page.getByRole('button', { name: 'Other ways to send' }).click();
-    await page.getByRole('menuitem', { name: /Replace all queued/ }).click();
-    await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('three')]);
+  await messageBox(page).fill('three');
+  await page.getByRole('button', { name: 'Other ways to send' }).click();
+  await page.getByRole('menuitem', { name: /Replace all queued/ }).click();
+  await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('three')]);
 
-    // Claude reads it at the next step of this very turn.
-    await page.getByRole('button', { name: 'Allow', exact: true }).click();
-    await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('Use b.txt instead');
-    model.release('end');
-    await page.getByText('All finished.').waitFor();
-    await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('three');
-    expect(errors).toEqual([]);
-  });
+  // Claude reads it at the next step of this very turn.
+  await page.getByRole('button', { name: 'Allow', exact: true }).click();
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('Use b.txt instead');
+  model.release('end');
+  await page.getByText('All finished.').waitFor();
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('three');
+  expect(errors).toEqual([]);
+});
 
-if (ALL)
-  it('keeps the replaced messages, including files, until they are sent after all or discarded', async () => {
-    const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
-    await page.getByRole('button', { name: 'Interrupt' }).waitFor();
-    const file = { name: 'the page.png', mimeType: 'image/png', buffer: DOT };
-    await page.getByLabel('Attach files').setInputFiles(file);
-    await page.getByRole('button', { name: 'Remove the page.png' }).waitFor();
-    await queueUp(page, 'Make it look like this', 'And add tests');
-    await messageBox(page).fill('Stop after that');
-    await page.getByRole('button', { name: 'Other ways to send' }).click();
-    await page.getByRole('menuitem', { name: 'Replace all queued' }).click();
-    await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('Stop after that')]);
+itAll('keeps the replaced messages, including files, until they are sent after all or discarded', async () => {
+  const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
+  await page.getByRole('button', { name: 'Interrupt' }).waitFor();
+  const file = { name: 'the page.png', mimeType: 'image/png', buffer: DOT };
+  await page.getByLabel('Attach files').setInputFiles(file);
+  await page.getByRole('button', { name: 'Remove the page.png' }).waitFor();
+  await queueUp(page, 'Make it look like this', 'And add tests');
+  await messageBox(page).fill('Stop after that');
+  await page.getByRole('button', { name: 'Other ways to send' }).click();
+  await page.getByRole('menuitem', { name: 'Replace all queued' }).click();
+  await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('Stop after that')]);
 
-    // They stay there, on all screens, and go out with no other message.
-    const kept = page.getByRole('region', { name: 'Replaced messages' }).getByRole('listitem');
-    await page.reload();
-    await expect
-      .poll(() => kept.allTextContents())
-      .toEqual([expect.stringContaining('with 1 file: the page.png'), expect.stringContaining('And add tests')]);
-    expect(await attached(page).count()).toBe(0);
-    await kept.filter({ hasText: 'And add tests' }).getByRole('button', { name: 'Discard' }).click();
-    await expect.poll(() => kept.count()).toBe(1);
-    await kept.getByRole('button', { name: 'Queue it after all' }).click();
-    await expect.poll(() => kept.count()).toBe(0);
-    await queuedRows(page).filter({ hasText: 'Make it look like this' }).getByText('with 1 file').waitFor();
-    model.release('first');
-    await page.getByText('With the page.png').waitFor();
-    await expect.poll(() => JSON.stringify(model.requests)).toContain('"image/png"');
-    expect(errors).toEqual([]);
-  });
+  // They stay there, on all screens, and go out with no other message.
+  const kept = page.getByRole('region', { name: 'Replaced messages' }).getByRole('listitem');
+  await page.reload();
+  await expect
+    .poll(() => kept.allTextContents())
+    .toEqual([expect.stringContaining('with 1 file: the page.png'), expect.stringContaining('And add tests')]);
+  expect(await attached(page).count()).toBe(0);
+  await kept.filter({ hasText: 'And add tests' }).getByRole('button', { name: 'Discard' }).click();
+  await expect.poll(() => kept.count()).toBe(1);
+  await kept.getByRole('button', { name: 'Queue it after all' }).click();
+  await expect.poll(() => kept.count()).toBe(0);
+  await queuedRows(page).filter({ hasText: 'Make it look like this' }).getByText('with 1 file').waitFor();
+  model.release('first');
+  await page.getByText('With the page.png').waitFor();
+  await expect.poll(() => JSON.stringify(model.requests)).toContain('"image/png"');
+  expect(errors).toEqual([]);
+});

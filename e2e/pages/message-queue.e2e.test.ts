@@ -1,38 +1,37 @@
 import { prompt } from '@callboard/scripted-model';
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { ALL } from '../../test-support/variants.ts';
+import { itAll } from '../../test-support/it-all.ts';
 import { gated, messageBox, openStage, queuedRows } from '../support/open-stage.ts';
 
-if (ALL)
-  it('edits, moves, removes and sends queued messages, and releases a held queue', async () => {
-    const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
-    await page.getByRole('button', { name: 'Interrupt' }).waitFor();
-    for (const text of ['one', 'two', 'three']) {
-      await messageBox(page).fill(text);
-      await messageBox(page).press('Enter');
-      await queuedRows(page).filter({ hasText: text }).waitFor();
-      await expect.poll(() => messageBox(page).inputValue()).toBe('');
-    }
-    await page.getByText('3 messages queued: the next goes when this turn has ended').waitFor();
-    await queuedRows(page).filter({ hasText: 'two' }).getByRole('button', { name: 'Edit queued message' }).click();
-    await page.getByRole('textbox', { name: 'Queued message' }).fill('two and a half');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await queuedRows(page).filter({ hasText: 'two and a half' }).waitFor();
-    await queuedRows(page).filter({ hasText: 'three' }).getByRole('button', { name: 'Move up' }).click();
-    await expect.poll(() => queuedRows(page).nth(1).textContent()).toContain('three');
-    await queuedRows(page).filter({ hasText: 'one' }).getByRole('button', { name: 'Remove queued message' }).click();
-    await expect.poll(() => queuedRows(page).count()).toBe(2);
+itAll('edits, moves, removes and sends queued messages, and releases a held queue', async () => {
+  const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
+  await page.getByRole('button', { name: 'Interrupt' }).waitFor();
+  for (const text of ['one', 'two', 'three']) {
+    await messageBox(page).fill(text);
+    await messageBox(page).press('Enter');
+    await queuedRows(page).filter({ hasText: text }).waitFor();
+    await expect.poll(() => messageBox(page).inputValue()).toBe('');
+  }
+  await page.getByText('3 messages queued: the next goes when this turn has ended').waitFor();
+  await queuedRows(page).filter({ hasText: 'two' }).getByRole('button', { name: 'Edit queued message' }).click();
+  await page.getByRole('textbox', { name: 'Queued message' }).fill('two and a half');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await queuedRows(page).filter({ hasText: 'two and a half' }).waitFor();
+  await queuedRows(page).filter({ hasText: 'three' }).getByRole('button', { name: 'Move up' }).click();
+  await expect.poll(() => queuedRows(page).nth(1).textContent()).toContain('three');
+  await queuedRows(page).filter({ hasText: 'one' }).getByRole('button', { name: 'Remove queued message' }).click();
+  await expect.poll(() => queuedRows(page).count()).toBe(2);
 
-    // Sent now: the turn is interrupted, and Claude reads this message next.
-    await queuedRows(page).filter({ hasText: 'half' }).getByRole('button', { name: 'Send queued message' }).click();
-    await page.getByRole('menuitem', { name: /Send now/ }).click();
-    await page.getByRole('region', { name: 'Transcript' }).getByText('two and a half').waitFor();
-    await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages ?? '')).toContain('two and a half');
-    model.release('first');
-    await page.getByRole('region', { name: 'Transcript' }).getByText('three').waitFor();
-    expect(errors).toEqual([]);
-  });
+  // Sent now: the turn is interrupted, and Claude reads this message next.
+  await queuedRows(page).filter({ hasText: 'half' }).getByRole('button', { name: 'Send queued message' }).click();
+  await page.getByRole('menuitem', { name: /Send now/ }).click();
+  await page.getByRole('region', { name: 'Transcript' }).getByText('two and a half').waitFor();
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages ?? '')).toContain('two and a half');
+  model.release('first');
+  await page.getByRole('region', { name: 'Transcript' }).getByText('three').waitFor();
+  expect(errors).toEqual([]);
+});
 
 it('shows the newest messages of a long queue, a message in full, and the whole editor, even on a phone', async () => {
   const { page, errors } = await openStage(gated('never'), 'Wait for me');
@@ -89,40 +88,39 @@ it('shows the newest messages of a long queue, a message in full, and the whole 
   expect(errors).toEqual([]);
 });
 
-if (ALL)
-  it('interrupts on a second Escape, holds the queue until it is released, and continues', async () => {
-    const { page, errors } = await openStage(gated('never'), 'Wait for me');
-    await page.getByRole('button', { name: 'Interrupt' }).waitFor();
-    await messageBox(page).fill(prompt({ steps: [{ text: 'Now it goes on.' }] }, 'Go on'));
-    await messageBox(page).press('Enter');
-    await queuedRows(page).first().waitFor();
-    const again = page.getByRole('button', { name: 'Esc again to interrupt' });
+itAll('interrupts on a second Escape, holds the queue until it is released, and continues', async () => {
+  const { page, errors } = await openStage(gated('never'), 'Wait for me');
+  await page.getByRole('button', { name: 'Interrupt' }).waitFor();
+  await messageBox(page).fill(prompt({ steps: [{ text: 'Now it goes on.' }] }, 'Go on'));
+  await messageBox(page).press('Enter');
+  await queuedRows(page).first().waitFor();
+  const again = page.getByRole('button', { name: 'Esc again to interrupt' });
 
-    // An Escape that closes something does not count, even if nothing fades.
-    await page.emulateMedia({ reducedMotion: 'reduce' });
-    await page.keyboard.press('Control+k');
-    const palette = page.getByRole('combobox', { name: 'Search or command' });
-    await palette.waitFor();
-    await page.keyboard.press('Escape');
-    await palette.waitFor({ state: 'hidden' });
-    expect(await again.count()).toBe(0);
+  // An Escape that closes something does not count, even if nothing fades.
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('combobox', { name: 'Search or command' });
+  await palette.waitFor();
+  await page.keyboard.press('Escape');
+  await palette.waitFor({ state: 'hidden' });
+  expect(await again.count()).toBe(0);
 
-    // For a moment after that no Escape counts.
-    await expect
-      .poll(
-        async () => {
-          await page.keyboard.press('Escape');
-          return again.count();
-        },
-        { interval: 1_500 },
-      )
-      .toBe(1);
-    await again.waitFor({ state: 'detached' }); // a single Escape is forgotten
-    await page.getByRole('button', { name: 'Interrupt', exact: true }).waitFor();
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('Escape');
-    await page.getByText('Interrupted', { exact: true }).first().waitFor();
-    await page.getByRole('button', { name: 'Send queued', exact: true }).click();
-    await page.getByText('Now it goes on.').waitFor();
-    expect(errors).toEqual([]);
-  });
+  // For a moment after that no Escape counts.
+  await expect
+    .poll(
+      async () => {
+        await page.keyboard.press('Escape');
+        return again.count();
+      },
+      { interval: 1_500 },
+    )
+    .toBe(1);
+  await again.waitFor({ state: 'detached' }); // a single Escape is forgotten
+  await page.getByRole('button', { name: 'Interrupt', exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await page.getByText('Interrupted', { exact: true }).first().waitFor();
+  await page.getByRole('button', { name: 'Send queued', exact: true }).click();
+  await page.getByText('Now it goes on.').waitFor();
+  expect(errors).toEqual([]);
+});

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ALL } from '../../test-support/variants.ts';
+import { itAll } from '../../test-support/it-all.ts';
 import { openDesk } from '../support/desk.ts';
 
 const command = (text: string) => ({ name: 'Bash', input: { command: text, description: 'Do it' } });
@@ -9,8 +9,9 @@ const done = { text: 'All finished.' };
 const exact = (name: string) => ({ name, exact: true });
 const wants = (title: string) => ({ name: `${title}: Run this command?` });
 
-if (ALL)
-  it('counts the open requests of a stage on its card, and in the head of its page, where a click shows the first', async () => {
+itAll(
+  'counts the open requests of a stage on its card, and in the head of its page, where a click shows the first',
+  async () => {
     const { page, origin, api, errors, folder } = await openDesk();
     const files = ['a.txt', 'b.txt', 'c.txt'].map((name) => join(folder, name));
     await Promise.all(files.map((file) => writeFile(file, 'text\n')));
@@ -43,7 +44,8 @@ if (ALL)
     await page.goto(origin);
     await card.getByRole('img', exact('2 open requests')).waitFor();
     expect(errors).toEqual([]);
-  });
+  },
+);
 
 it('opens a request over a dialog with C, and keeps the text in the dialog, also over a reload', async () => {
   const { page, api, errors } = await openDesk();

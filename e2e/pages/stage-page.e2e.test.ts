@@ -1,7 +1,7 @@
 import { prompt } from '@callboard/scripted-model';
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { ALL } from '../../test-support/variants.ts';
+import { itAll } from '../../test-support/it-all.ts';
 import { callApi } from '../support/api.ts';
 import { messageBox, openStage } from '../support/open-stage.ts';
 import { apiOf } from '../support/scene.ts';
@@ -169,68 +169,66 @@ it('shows a form from its top in a window that is lower than it, and stays at it
   expect(errors).toEqual([]);
 });
 
-if (ALL)
-  it('changes mode, model and effort of an ended session for its next start', async () => {
-    const { page, errors, model } = await openStage({ steps: [{ text: 'First.' }] }, 'Begin');
-    await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
-    await page.getByRole('button', { name: 'More', exact: true }).click();
-    await page.getByRole('menuitem', { name: 'End session' }).click();
-    await page.getByText('From the next start').waitFor();
-    for (const [name, value] of [
-      ['Permission mode', 'acceptEdits'],
-      ['Model', 'haiku'],
-      ['Effort', 'high'],
-    ] as const) {
-      const choice = page.getByRole('combobox', { name });
-      await choice.selectOption(value);
-      await expect.poll(async () => [await choice.isEnabled(), await choice.inputValue()]).toEqual([true, value]);
-    }
-    const write = { name: 'Write', input: { file_path: 'made.txt', content: 'made\n' } };
-    await messageBox(page).fill(prompt({ steps: [{ tools: [write] }, { text: 'Second.' }] }, 'Go on'));
-    await messageBox(page).press('Enter');
-    await page.getByText('Second.').waitFor(); // it needed no request
-    expect(model.requests.at(-1)?.model).toContain('haiku');
-    await expect.poll(() => page.getByRole('combobox', { name: 'Permission mode' }).inputValue()).toBe('acceptEdits');
-    await expect.poll(() => page.getByRole('combobox', { name: 'Effort' }).inputValue()).toBe('high');
-    await expect.poll(() => page.getByText('From the next start').count()).toBe(0);
-    expect(errors).toEqual([]);
+itAll('changes mode, model and effort of an ended session for its next start', async () => {
+  const { page, errors, model } = await openStage({ steps: [{ text: 'First.' }] }, 'Begin');
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'More', exact: true }).click();
+  await page.getByRole('menuitem', { name: 'End session' }).click();
+  await page.getByText('From the next start').waitFor();
+  for (const [name, value] of [
+    ['Permission mode', 'acceptEdits'],
+    ['Model', 'haiku'],
+    ['Effort', 'high'],
+  ] as const) {
+    const choice = page.getByRole('combobox', { name });
+    await choice.selectOption(value);
+    await expect.poll(async () => [await choice.isEnabled(), await choice.inputValue()]).toEqual([true, value]);
+  }
+  const write = { name: 'Write', input: { file_path: 'made.txt', content: 'made\n' } };
+  await messageBox(page).fill(prompt({ steps: [{ tools: [write] }, { text: 'Second.' }] }, 'Go on'));
+  await messageBox(page).press('Enter');
+  await page.getByText('Second.').waitFor(); // it needed no request
+  expect(model.requests.at(-1)?.model).toContain('haiku');
+  await expect.poll(() => page.getByRole('combobox', { name: 'Permission mode' }).inputValue()).toBe('acceptEdits');
+  await expect.poll(() => page.getByRole('combobox', { name: 'Effort' }).inputValue()).toBe('high');
+  await expect.poll(() => page.getByText('From the next start').count()).toBe(0);
+  expect(errors).toEqual([]);
+});
+
+itAll('changes the mode, shows the changes, and merges them or says why not', async () => {
+  const tools = [{ name: 'Write', input: { file_path: 'made.ts', content: 'export const made = 1;\n' } }];
+  const { page, errors, stage } = await openStage({ steps: [{ tools }, { text: 'Made it.' }] }, 'Make it', {
+    permissionMode: 'acceptEdits',
   });
+  await page.getByText('Made it.').waitFor();
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  const mode = page.getByRole('combobox', { name: 'Permission mode' });
+  await mode.selectOption('plan');
+  await expect.poll(() => mode.isEnabled()).toBe(true);
+  await expect.poll(() => mode.inputValue()).toBe('plan');
+  await page.reload();
+  await expect.poll(() => mode.inputValue()).toBe('plan');
 
-if (ALL)
-  it('changes the mode, shows the changes, and merges them or says why not', async () => {
-    const tools = [{ name: 'Write', input: { file_path: 'made.ts', content: 'export const made = 1;\n' } }];
-    const { page, errors, stage } = await openStage({ steps: [{ tools }, { text: 'Made it.' }] }, 'Make it', {
-      permissionMode: 'acceptEdits',
-    });
-    await page.getByText('Made it.').waitFor();
-    await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
-    const mode = page.getByRole('combobox', { name: 'Permission mode' });
-    await mode.selectOption('plan');
-    await expect.poll(() => mode.isEnabled()).toBe(true);
-    await expect.poll(() => mode.inputValue()).toBe('plan');
-    await page.reload();
-    await expect.poll(() => mode.inputValue()).toBe('plan');
+  await page.getByRole('link', { name: /Changes/ }).click();
+  const change = page.getByRole('region', { name: 'Changed files' });
+  await change.getByText('export const made = 1;').waitFor();
+  await page.getByText(/1 file.*\+1.*compared with main @/).waitFor();
 
-    await page.getByRole('link', { name: /Changes/ }).click();
-    const change = page.getByRole('region', { name: 'Changed files' });
-    await change.getByText('export const made = 1;').waitFor();
-    await page.getByText(/1 file.*\+1.*compared with main @/).waitFor();
-
-    const finish = page.getByRole('region', { name: 'Finish' });
-    await finish
-      .getByText(`Commit 1 file on callboard/${stage.id}, then merge it (1 commit, 1 file) into main.`)
-      .waitFor();
-    await page.getByRole('link', { name: 'Details' }).click();
-    await page.getByText(`callboard/${stage.id}`, { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Complete', exact: true }).click();
-    await page.getByRole('dialog').getByText('1 file with uncommitted changes (made.ts) would stay').waitFor();
-    await page.getByRole('dialog').getByRole('textbox', { name: 'Commit message' }).fill('Make it');
-    await page.getByRole('dialog').getByRole('button', { name: 'Commit and merge into main' }).click();
-    await page
-      .getByText(/^merged [0-9a-f]{7} into main$/)
-      .first()
-      .waitFor();
-    await page.getByRole('button', { name: 'Undo merge' }).click();
-    await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
-    expect(errors).toEqual([]);
-  });
+  const finish = page.getByRole('region', { name: 'Finish' });
+  await finish
+    .getByText(`Commit 1 file on callboard/${stage.id}, then merge it (1 commit, 1 file) into main.`)
+    .waitFor();
+  await page.getByRole('link', { name: 'Details' }).click();
+  await page.getByText(`callboard/${stage.id}`, { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Complete', exact: true }).click();
+  await page.getByRole('dialog').getByText('1 file with uncommitted changes (made.ts) would stay').waitFor();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Commit message' }).fill('Make it');
+  await page.getByRole('dialog').getByRole('button', { name: 'Commit and merge into main' }).click();
+  await page
+    .getByText(/^merged [0-9a-f]{7} into main$/)
+    .first()
+    .waitFor();
+  await page.getByRole('button', { name: 'Undo merge' }).click();
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  expect(errors).toEqual([]);
+});
