@@ -1,7 +1,6 @@
 import type { Stage, StageId, TrashEntry } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { type FormerFate, formerFate } from '../domain/former-worktree.ts';
-import { AppError } from '../lib/errors.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
 import type { FormerWorktree } from '../store/ports/machine-tables.ts';
 import { retryWhileStoreFails } from '../store/retry-until-stored.ts';
@@ -91,7 +90,8 @@ async function settle(
     if (repository !== null) await worktrees.dropTurns({ path: repository }, stageId);
     await store.transact((tx) => tx.formerWorktrees.remove(former));
   } catch (error) {
-    if (!(error instanceof AppError) || isStorageFailure(error)) throw error;
+    // Whatever else keeps this one there must not keep the others.
+    if (isStorageFailure(error)) throw error;
     log.warn({ err: error, stageId }, 'a former worktree stays');
     await tellWhyItStays(parts, former, messageOf(error));
   }
