@@ -26,7 +26,9 @@ export async function createDatabaseLink(databasePort: number, random: Random, h
     client.resetAndDestroy();
     upstream.resetAndDestroy();
   };
-  const server = createServer({ noDelay: true, pauseOnConnect: true }, (client) => {
+  // As PostgreSQL does it for Callboard: a machine may give a connection up while nobody can hear of that.
+  const keepAlive = { keepAlive: true, keepAliveInitialDelay: 5_000 };
+  const server = createServer({ noDelay: true, pauseOnConnect: true, ...keepAlive }, (client) => {
     client.on('error', () => undefined);
     if (blocked === 'refuse') return void client.resetAndDestroy();
     const upstream = connect({ port: databasePort, host: '127.0.0.1', noDelay: true });
