@@ -12,7 +12,7 @@ export type Losses = Map<StageId, number>;
 export interface CutOff {
   machine: Machine;
   link: Link;
-  /** Through any web server. */
+  /** Through the web server of another machine. */
   transport: Transport;
   /** Through the machine's own web server. */
   own: Transport;

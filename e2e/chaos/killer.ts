@@ -173,10 +173,14 @@ function cutBeyondLease(
   outages: Outages,
   { losses, random, signal }: KillOptions,
 ): boolean {
-  const own = each[machines.indexOf(machine)] ?? transport;
+  const at = machines.indexOf(machine);
+  const own = each[at] ?? transport;
+  // Connections that are kept alive may all lead to the web server of the machine that is cut off, which cannot read the store: nothing
+  // would ever be seen through them.
+  const seen = each[(at + 1) % machines.length] ?? transport;
   const live = victim === 'machine lost' ? loseMachine : outliveLease;
   return outages.beginLong(link, random.pick(CUTS), () =>
-    live({ machine, link, transport, own, losses, random, signal }),
+    live({ machine, link, transport: seen, own, losses, random, signal }),
   );
 }
 
