@@ -31,6 +31,12 @@ async function press(user: UserEvent, button: HTMLElement): Promise<void> {
   await user.click(button);
 }
 
+/** Writes at once what a person would type letter by letter. */
+async function write(user: UserEvent, box: HTMLElement, text: string): Promise<void> {
+  await user.click(box);
+  await user.paste(text);
+}
+
 const plan = (requestId: string) =>
   request('STAGE-1', requestId, { kind: 'plan', toolName: 'ExitPlanMode', displayName: 'Plan', input: { plan: PLAN } });
 const planDialog = async () => within(await screen.findByRole('dialog', exact(`${TITLE}: Review the plan`)));
@@ -42,7 +48,7 @@ it('comments on a paragraph of a plan and on selected words, and keeps both on t
   const form = await planDialog();
   await form.findByRole('heading', exact('Login'));
   await user.click(form.getByRole('button', exact(`Comment on: ${comment.quote}`)));
-  await user.type(form.getByRole('textbox', { name: 'Comment' }), comment.text);
+  await write(user, form.getByRole('textbox', { name: 'Comment' }), comment.text);
   await user.click(form.getByRole('button', { name: 'Add comment' }));
   within(form.getByRole('list', { name: 'Comments' })).getByText(comment.text);
   act(() => {
@@ -50,7 +56,7 @@ it('comments on a paragraph of a plan and on selected words, and keeps both on t
     document.dispatchEvent(new Event('selectionchange'));
   });
   await user.click(await form.findByRole('button', { name: 'Comment on the selection' }));
-  await user.type(form.getByRole('textbox', { name: 'Comment' }), begun.text);
+  await write(user, form.getByRole('textbox', { name: 'Comment' }), begun.text);
   await expect
     .poll(() => sent('put_draft').at(-1))
     .toMatchObject({ key: 'plan-1', value: { comments: [{ ...comment, id: expect.any(String) }], begun } });
@@ -62,7 +68,7 @@ it('sends a plan back with its comments, also one that was not added, and warns 
   const form = await planDialog();
   await form.findByText('2 comments to send back');
   expect(form.getByRole<HTMLTextAreaElement>('textbox', { name: 'Comment' }).value).toBe(begun.text);
-  await user.type(form.getByRole('textbox', { name: 'Reason' }), 'Smaller, please');
+  await write(user, form.getByRole('textbox', { name: 'Reason' }), 'Smaller, please');
   await press(user, form.getByRole('button', exact('Accept plan')));
   await form.findByText(/^“Accept plan” leaves out what you wrote \(2 comments and the reason\)/);
   expect(sent('approve_tool')).toEqual([]);
@@ -112,7 +118,7 @@ it('shows what an option leads to, goes to the next open question, and sends all
   const second = within(form.getByRole('group', { name: /Which name\?/ }));
   const [radio] = second.getAllByRole('radio');
   await expect.poll(() => document.activeElement === radio).toBe(true);
-  await user.type(second.getByRole('textbox', { name: 'Other' }), 'Journal');
+  await write(user, second.getByRole('textbox', { name: 'Other' }), 'Journal');
   await press(user, submit);
   const answers = { 'Which database?': 'PostgreSQL', 'Which name?': 'Journal' };
   await expect.poll(() => sent('answer_question')).toMatchObject([{ requestId: 'ask-1', answers }]);
@@ -122,7 +128,7 @@ it('declines to answer with a reason, which is not kept for the next question, a
   const [first, second] = [asking('ask-2', questions.slice(0, 1)), asking('ask-3', questions.slice(0, 1))];
   const { user, server, sent } = open(first);
   const form = async () => within(await screen.findByRole('dialog', exact(`${TITLE}: A question`)));
-  await user.type((await form()).getByRole('textbox', exact('Reason')), 'You know better');
+  await write(user, (await form()).getByRole('textbox', exact('Reason')), 'You know better');
   server.answer({
     approve_tool: ({ requestId }) => {
       if (requestId === first.requestId) server.emit('question-requested', second);

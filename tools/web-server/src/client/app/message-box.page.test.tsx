@@ -92,7 +92,8 @@ it('completes file paths after @, by keys and by a click, also in the middle of 
   expect(options('Files')[1]?.getAttribute('aria-selected')).toBe('true');
   await user.keyboard('{Tab}');
   await expect.poll(() => box.value).toBe('Compare @src/pages/login-form.tsx ');
-  await user.type(box, 'with @note');
+  await user.paste('with @');
+  await user.keyboard('note');
   await user.click(await screen.findByRole('option', { name: /a note\.txt/ }));
   await expect.poll(() => box.value).toBe('Compare @src/pages/login-form.tsx with @"a note.txt" ');
 
@@ -123,7 +124,8 @@ it('completes the commands that Claude Code has, and runs one only on request', 
 
   // A slash alone makes no command.
   await expect.poll(() => box.value).toBe('');
-  await user.type(box, '/etc/hosts is a file');
+  await user.click(box);
+  await user.paste('/etc/hosts is a file');
   expect(isCommand()).toBe(false);
   await user.keyboard('{Enter}');
   await expect.poll(() => sent('send_message')).toHaveLength(2);
@@ -162,7 +164,9 @@ it('steers the running turn with Control+Enter, and replaces all that waits with
   const { user, sent } = open({ state: 'busy' }, { queue: [queued('m1', 'one'), queued('m2', 'two')] });
   const box = await messageBox();
   await screen.findByText('2 messages queued: the next goes when this turn has ended');
-  await user.type(box, 'Use b.txt instead{Control>}{Enter}{/Control}');
+  await user.click(box);
+  await user.paste('Use b.txt instead');
+  await user.keyboard('{Control>}{Enter}{/Control}');
   await expect.poll(() => sent('send_message')).toMatchObject([{ message: 'Use b.txt instead', mode: 'steer' }]);
   await expect.poll(() => box.value).toBe('');
   await user.type(box, 'three');
@@ -243,7 +247,7 @@ it('edits, moves, removes and sends queued messages', async () => {
   await choose(user, 'two', /^Edit/);
   const box = await screen.findByRole('textbox', { name: 'Queued message' });
   await user.clear(box);
-  await user.type(box, 'two and a half');
+  await user.paste('two and a half');
   await user.click(screen.getByRole('button', { name: 'Save' }));
   await expect
     .poll(() => sent('edit_queued'))
