@@ -73,3 +73,12 @@ it('reads again what could not be read', async () => {
   await user.click(screen.getByRole('button', { name: 'Try again' }));
   await expect.poll(() => failure.isConnected).toBe(false);
 });
+
+it('says of an address without a stage or a page that there is none, and leads to the board', async () => {
+  const { user } = openPage('/stages/STAGE-99', all());
+  await screen.findByRole('heading', { name: 'There is no stage STAGE-99' });
+  await user.click(screen.getByRole('link', { name: 'Go to the board' }));
+  expect(location.pathname).toBe('/');
+  openPage('/nowhere', all());
+  await screen.findByRole('heading', { name: 'Page not found' });
+});
