@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
+import { isAlive } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { COMMAND_MARKER, findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
@@ -18,7 +19,7 @@ it('ends the sessions of a data directory whose shared store is out of reach', a
   await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   const marked = async () => (await findMarkedProcesses()).get(launchId ?? '') ?? [];
   await expect.poll(async () => (await marked()).length).toBeGreaterThan(1);
-  const { pid } = await livingProcess(kit, stageId);
+  const claude = await livingProcess(kit, stageId);
   const { stage } = await kit.client.command('get_stage', { stageId });
   const cwd = stage.worktree?.path ?? '';
   const left = spawn('sleep', ['300'], { cwd, env: { PATH: process.env.PATH, [COMMAND_MARKER]: 'run-1' } });
@@ -30,7 +31,7 @@ it('ends the sessions of a data directory whose shared store is out of reach', a
   expect(result).toEqual({ ended: 1, failed: [] });
   expect(lines).toEqual([`ended the session of ${stageId}`]);
   expect(await marked()).toEqual([]);
-  expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  expect(await isAlive(claude)).toBe(false);
   await expect.poll(() => left.signalCode).toBe('SIGTERM');
 });
 
@@ -38,11 +39,11 @@ it('ends the sessions of a data directory whose store a newer Callboard wrote', 
   const kit = await createKit({ isInFile: true });
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
   await kit.client.state(stageId, 'idle');
-  const { pid } = await livingProcess(kit, stageId);
+  const claude = await livingProcess(kit, stageId);
   await kit.stop();
   const database = new DatabaseSync(dataDirLayout(kit.dataDir).database);
   database.exec('pragma user_version = 9999');
   database.close();
   expect(await endAllSessions(kit.dataDir, { log: () => undefined })).toEqual({ ended: 1, failed: [] });
-  expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  expect(await isAlive(claude)).toBe(false); // a process that nobody has waited for yet still takes signals
 });
