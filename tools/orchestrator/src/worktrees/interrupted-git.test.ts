@@ -228,6 +228,15 @@ describe('merging', () => {
     expect(await readFile(join(path, 'README.md'), 'utf8')).toBe('# Changed\n');
   });
 
+  it('waits for another git that holds the index for a moment', async () => {
+    const { path, project, worktree, worktreesOn, checkout } = await setUpBranch();
+    const lock = join(path, '.git', 'index.lock');
+    await writeFile(lock, '');
+    setTimeout(() => void rm(lock), 1_500); // an editor that looks at the status, on a busy machine
+    await worktreesOn().merge(project, worktree);
+    expect((await checkout()).status).toBe('?? untracked.txt');
+  });
+
   it('leaves a foreign lock in place, and names it', async () => {
     const { path, project, worktree, worktreesOn, checkout } = await setUpBranch();
     await writeFile(join(path, '.git', 'index.lock'), '');

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import type { MergeMethod, Project, SeenDiff, StageMerge, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Git, GitResult } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
+import { afterOtherGit } from './git/other-git.ts';
 import { createCommitMaker } from './make-commits.ts';
 import { conflict, countMissing, type MergeOutcome, tryMerge } from './merge-outcome.ts';
 import {
@@ -79,6 +81,7 @@ export async function mergeInto(
   const { path } = project;
   const { branch } = worktree;
   const { method = 'merge', mayBegin } = order;
+  await afterOtherGit(join(path, '.git', 'index.lock'));
   const mergeable = await requireMergeable(git, project, worktree, order);
   const { into, previous, head, outcome } = mergeable;
   const { commits, files } = outcome;
