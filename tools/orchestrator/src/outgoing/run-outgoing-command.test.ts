@@ -125,7 +125,8 @@ it('ends a program that is stopped while it is being started', async () => {
   const { run, script, onStarted } = await setUp();
   const stopping = new AbortController();
   onStarted(() => stopping.abort());
-  const called = await run(await script('sleep 300'), { seconds: 3, signal: stopping.signal });
+  // A shell that outlives its command for a moment would say that it was terminated.
+  const called = await run(await script('exec sleep 300'), { seconds: 3, signal: stopping.signal });
   expect(called).toEqual({ kind: 'refused', error: 'Callboard was stopped before the command had ended.' });
   expect(await left()).toEqual([]);
 });
