@@ -7,7 +7,10 @@ import { ALL } from './test-support/variants.ts';
 
 // A wait fails within 15 s (test-support/until.ts); the limits of whole tests are a backstop for a machine that does ten
 // things at once.
-const patience = { testTimeout: 180_000, hookTimeout: 120_000, expect: { poll: { timeout: WAIT_MS } } };
+const patience = {
+  ...{ testTimeout: 180_000, hookTimeout: 120_000, expect: { poll: { timeout: WAIT_MS } } },
+  chaiConfig: { truncateThreshold: 0 }, // a message shows all of a list: `npm test` keeps nothing else of a first try
+};
 /** One PostgreSQL for the run, started when the first test needs it. */
 const sharedPostgres = fileURLToPath(new URL('test-support/shared-postgres.ts', import.meta.url));
 const withPostgres = { globalSetup: [sharedPostgres] };
