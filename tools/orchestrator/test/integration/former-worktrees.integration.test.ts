@@ -140,7 +140,7 @@ describe.skipIf(postgresLack !== '')(
     itAll(
       'goes at the start of its machine when its stage was deleted or completed meanwhile, and stays if git would lose something',
       async () => {
-        const { desk, attic, client, of, lose } = await setUp(['deleted', 'done', 'locked']);
+        const { desk, attic, client, of, lose } = await setUp(['locked', 'deleted', 'done']); // the first one keeps no other
         const [deleted, done, locked] = [of('deleted'), of('done'), of('locked')];
         for (const { path } of [deleted, done, locked]) await writeFile(join(path, 'open.txt'), 'open\n');
         await git(attic.repo, 'worktree', 'lock', locked.path);

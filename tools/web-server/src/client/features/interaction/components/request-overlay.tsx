@@ -15,7 +15,7 @@ import { RequestDialog } from './request-front.tsx';
 import { RequestPanel } from './request-panel.tsx';
 import { RulesDialog } from './rules-dialog.tsx';
 import { TrustDialog } from './trust-dialog.tsx';
-import { FRONT_SELECTOR, useFocusGivenBack } from './use-focus-given-back.ts';
+import { FRONT_SELECTOR, OVERLAY, useFocusGivenBack } from './use-focus-given-back.ts';
 
 interface RequestOverlayProps {
   /** The stage whose page is open. That page shows its requests. */
@@ -45,7 +45,7 @@ export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayP
   const [shown, setShown] = useState(first);
   if (isOpen && first !== shown) setShown(first);
   useCoversPage(isOpen && !isPanel, isAbove ? 'above' : 'overlay');
-  useFocusGivenBack(isOpen && first !== undefined ? (isPanel ? requestKey(first) : 'dialog') : null);
+  useFocusGivenBack(isOpen && first !== undefined ? (isPanel ? requestKey(first) : OVERLAY) : null);
   useLookKey(isOpen ? null : (first ?? waiting[0] ?? null), isOpen && isPanel ? first : undefined);
   const { stopLooking } = useOverlayState.getState();
   const close = () => {

@@ -7,6 +7,9 @@ export const FRONT_SELECTOR = `[${FRONT}]`;
 /** When to look whether the focus was lost: what was over the page may lie over it for a moment. */
 const LOOK_MS = [0, 50, 200];
 
+/** The key of whatever the overlay shows: it takes the focus itself, and keeps it from one request to the next. */
+export const OVERLAY = 'overlay';
+
 /** Gives the focus back to where it was in the page when the request that is shown goes. @param key null: none is shown */
 export function useFocusGivenBack(key: string | null): void {
   const outside = useRef<HTMLElement | null>(null);
@@ -20,6 +23,7 @@ export function useFocusGivenBack(key: string | null): void {
   }, []);
   useEffect(() => {
     if (key === null) return;
+    if (key === OVERLAY) timers.current.forEach(clearTimeout); // it is back, and what is in it is not lost
     return () => {
       const { current } = outside;
       const giveBack = () => {
