@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { mark } from '@callboard/runtime/marks';
 import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
+import { keepRecent } from '../keep-recent.ts';
 import type { Execute } from '../sql/prepared.ts';
 import type { CommitSync } from '../store.ts';
 
@@ -53,21 +54,17 @@ function makePrivate(file: string): void {
   } else if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
 }
 
-const KEPT_STATEMENTS = 200;
+const KEPT_STATEMENTS = 300;
 const NOTHING = { changes: 0n, lastInsertRowid: 0n };
 
 function adapt(database: DatabaseSync): SqliteDatabase {
-  const kept = new Map<string, SqliteStatement>();
+  const statements = keepRecent(KEPT_STATEMENTS, (sql) => adaptStatement(database, sql));
   return {
     close: () => {
-      kept.clear();
+      statements.clear();
       database.close();
     },
-    prepare: (sql) => {
-      const statement = kept.get(sql) ?? adaptStatement(database, sql);
-      if (kept.size < KEPT_STATEMENTS) kept.set(sql, statement);
-      return statement;
-    },
+    prepare: statements.get,
   };
 }
 
