@@ -101,8 +101,8 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   const costUsd = costOfTurn(change.record, end);
   await spend(tx, change, { usd: costUsd ?? 0, tokens: tokensOfTurn(change.record, end) });
   const { record } = change;
-  // A subagent goes on after the turn, and its requests may stay open.
-  if (!agentsWork(record)) await loseUnconfirmed(tx, launchId);
+  const losing = agentsWork(record) ? null : loseUnconfirmed(tx, launchId); // a subagent's requests may stay open
+  const [isUnread] = await Promise.all([hasUnreadMessages(tx, launchId), losing]);
   const waiting = await limitWaitAfter(context, end);
   const { durationMs, tokens } = end;
   const blocked = end.outcome === 'succeeded' ? record.promptBlocked : null;
@@ -114,7 +114,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   const isForHold = outcome === 'interrupted' && record.holdInterrupt === 'asked';
   change.record = {
     ...record,
-    turnRunning: await hasUnreadMessages(tx, launchId),
+    turnRunning: isUnread,
     turnBegun: false,
     turnMessages: [],
     // Of a turn that a limit refused as well: it is to go on, so Claude must know what it was about.

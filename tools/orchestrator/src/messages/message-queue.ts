@@ -63,11 +63,21 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     if ((await store.read.sessions.find(stageId))?.launchId === null) await parts.requireClaude();
   }
 
+  /** A session with a process can take a message as it is: nothing is read beforehand. */
+  async function whenResumable<T>(stageId: StageId, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const done = await store.transact(async (tx) => {
+      const session = await tx.sessions.find(stageId);
+      return session?.launchId == null || session.terminal !== null ? null : { value: await work(tx) };
+    });
+    if (done !== null) return done.value;
+    await requireResumable(stageId);
+    return store.transact(work);
+  }
+
   return {
     requireResumable,
     async send(stageId, message, actor) {
-      await requireResumable(stageId);
-      const reply = await store.transact((tx) => send(tx, parts, { stageId, message, actor }));
+      const reply = await whenResumable(stageId, (tx) => send(tx, parts, { stageId, message, actor }));
       return message.mode === 'now' ? untilSent(parts, stageId, reply) : reply;
     },
 
@@ -78,13 +88,11 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     },
 
     async release(stageId, actor) {
-      await requireResumable(stageId);
-      await store.transact((tx) => release(tx, parts, stageId, actor));
+      await whenResumable(stageId, (tx) => release(tx, parts, stageId, actor));
     },
 
     async sendQueued(stageId, messageId, mode, actor) {
-      await requireResumable(stageId);
-      const reply = await store.transact(async (tx) => {
+      const reply = await whenResumable(stageId, async (tx) => {
         const row = await requireQueued(tx, stageId, messageId);
         const session = await tx.sessions.find(stageId);
         requireNoAlarm(session);

@@ -5,7 +5,7 @@ import { createBreath } from '../../lib/breath.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createKnownSessions, type KnownSessions } from '../sql/known-sessions.ts';
+import { createKnown, NOTHING_KNOWN } from '../sql/known-rows.ts';
 import { readBoard, readBoardOf } from '../sql/read-board.ts';
 import { createSubscribers, type Subscribers } from '../sql/subscribers.ts';
 import { createTogether } from '../sql/together.ts';
@@ -68,8 +68,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 /** How long closing waits for transactions that run and wait, and for those to fail once their connection is cut. */
 const CLOSE_MS = 2_000;
 const CUT_MS = 500;
-
-const NOTHING_KNOWN: KnownSessions = { find: () => undefined, keep: () => undefined, forget: () => undefined };
 
 async function createStore(
   connect: Connect,
@@ -184,4 +182,4 @@ function createWriteQueue({ tellWrite }: Subscribers) {
 
 /** Reads one state of the database. What it reads may be outdated at once, so nothing is cached. */
 const readInOne = <T>({ db }: ReadPool, read: (all: Tables) => Promise<T>): Promise<T> =>
-  db.transaction().execute((trx) => read(new SharedReads({ db: trx }, createKnownSessions().begin())));
+  db.transaction().execute((trx) => read(new SharedReads({ db: trx }, createKnown().begin())));

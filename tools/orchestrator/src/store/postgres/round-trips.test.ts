@@ -49,7 +49,7 @@ it.skipIf(postgresLack !== '')(
 
     const { messageId } = await queue.send(stageId, { message: 'go', mode: 'append' }, 'Ada');
     await after('session-updated');
-    expect(tripsOf(0, 'select max("position")')).toBe(9);
+    expect(tripsOf(0, 'select max("position")')).toBe(7);
 
     print(tells('system', { subtype: 'init', model: 'opus', permissionMode: 'default' }));
     print(tells('user', { uuid: messageId, isReplay: true, message: { role: 'user', content: 'go' } }));
@@ -59,7 +59,7 @@ it.skipIf(postgresLack !== '')(
     const ask = { subtype: 'can_use_tool', tool_name: 'Bash', input: call.input, tool_use_id: call.id };
     print({ type: 'control_request', request_id: 'r1', request: ask });
     await after('session-updated');
-    expect(tripsOf(0, 'insert into "requests"')).toBe(6);
+    expect(tripsOf(0, 'insert into "requests"')).toBe(4);
 
     await marked();
     const asked = count();
@@ -68,7 +68,7 @@ it.skipIf(postgresLack !== '')(
     const decision = approvals.approve(stageId, { requestId, decision: 'allow' }, { name: 'Ada' });
     await after('session-updated');
     await marked(); // by a transaction that has perhaps come by itself
-    expect(tripsOf(asked, ADDS_ROW)).toBe(6);
+    expect(tripsOf(asked, ADDS_ROW)).toBe(4);
     expect(tripsOf(asked, FINDS_REQUEST, ADDS_ROW)).toBe(3);
 
     const answered = count();
@@ -78,6 +78,6 @@ it.skipIf(postgresLack !== '')(
     });
     expect(await decision).toMatchObject({ delivery: 'confirmed' });
     await until('it is committed', () => count() > answered);
-    expect(tripsOf(answered, FINDS_REQUEST)).toBe(5);
+    expect(tripsOf(answered, FINDS_REQUEST)).toBe(4);
   },
 );

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Edges } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import { createDraft } from '../sql/draft.ts';
-import { createKnownSessions } from '../sql/known-sessions.ts';
+import { createKnown } from '../sql/known-rows.ts';
 import { runOn, type Wire } from '../sql/prepared.ts';
 import type { Schema } from '../sql/schema.ts';
 import type { Subscribers } from '../sql/subscribers.ts';
@@ -53,7 +53,7 @@ interface WriterState {
 /** Runs write transactions, one at a time over all machines: each begins by locking the one row of `cluster_state`. */
 export function createWriter(parts: WriterParts) {
   const { writerId } = parts;
-  const known = createKnownSessions();
+  const known = createKnown();
   /** The number of the commit whose state is cached. */
   let cachedAt = -1;
   let newest = 0;
@@ -69,7 +69,7 @@ export function createWriter(parts: WriterParts) {
     };
     state.step = now;
     let result: { value: T } | undefined;
-    const sessions = known.begin();
+    const rows = known.begin();
     try {
       await databaseOn(link)
         .transaction()
@@ -77,7 +77,7 @@ export function createWriter(parts: WriterParts) {
           if (now.begun.commit !== cachedAt) known.clear();
           cachedAt = now.begun.commit;
           const stop = runOn(trx, wireOf(link, now));
-          const tx = now.draft.txOn(trx, sessions);
+          const tx = now.draft.txOn(trx, rows);
           result = { value: await work(tx).finally(stop) };
           now.events = now.draft.events().map((event, at) => ({ ...event, seq: now.begun.seq + 1 + at, at: tx.now }));
           now.commit = now.begun.commit + (now.hasWritten || now.events.length > 0 ? 1 : 0);
@@ -90,7 +90,7 @@ export function createWriter(parts: WriterParts) {
       state.step = null;
     }
     if (result === undefined) throw new Error('the work has not run');
-    sessions.commit();
+    rows.commit();
     cachedAt = now.commit;
     newest = Math.max(newest, now.commit);
     return { result: Promise.resolve(result.value), trouble: null };

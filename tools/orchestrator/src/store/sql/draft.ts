@@ -2,7 +2,7 @@ import type { NewEvent } from '@callboard/contract';
 import type { Edges } from '../../lib/edges.ts';
 import type { CommitSync, Tx } from '../store.ts';
 import type { Database } from './database.ts';
-import type { SessionsInTransaction } from './known-sessions.ts';
+import type { KnownInTransaction } from './known-rows.ts';
 import type { GivenRows } from './tables/outbox-row.ts';
 import { StoreTables } from './tables/tables.ts';
 
@@ -14,7 +14,7 @@ interface DraftParts {
 /** What a transaction has to tell once it is committed. */
 export interface Draft {
   /** The transaction as its work sees it. */
-  txOn(db: Database, sessions: SessionsInTransaction): Tx;
+  txOn(db: Database, known: KnownInTransaction): Tx;
   /** What it has emitted, without events that a later one replaces. */
   events(): NewEvent[];
   readonly given: GivenRows;
@@ -30,8 +30,8 @@ export function createDraft({ edges, diskPauseReason }: DraftParts, sync: Commit
   const hints: (() => void)[] = [];
   let isSynced = sync === 'now';
   return {
-    txOn: (db, sessions) =>
-      Object.assign(new StoreTables(db, sessions, given), {
+    txOn: (db, known) =>
+      Object.assign(new StoreTables(db, known, given), {
         now: edges.now().toISOString(),
         diskPauseReason,
         newId: edges.newId,

@@ -7,7 +7,7 @@ import type { Edges } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createDraft } from '../sql/draft.ts';
-import { createKnownSessions } from '../sql/known-sessions.ts';
+import { createKnown } from '../sql/known-rows.ts';
 import { runAtOnce } from '../sql/prepared.ts';
 import { readBoard, readBoardOf } from '../sql/read-board.ts';
 import type { Schema } from '../sql/schema.ts';
@@ -78,10 +78,10 @@ interface StoreParts {
   diskPauseReason: Tx['diskPauseReason'];
 }
 
-type Known = ReturnType<typeof createKnownSessions>;
+type Known = ReturnType<typeof createKnown>;
 
 function createStore({ db, file, edges, log, diskPauseReason }: StoreParts): Store {
-  const known = createKnownSessions();
+  const known = createKnown();
   const subscribers = createSubscribers(log);
   const disk = createDiskSync({ log: file.log, edges, onFailure: subscribers.tellWrite });
   const writer: Writer = { db, file, edges, diskPauseReason, known, subscribers, disk };
@@ -171,17 +171,17 @@ async function runTransaction<T>(
   { sync = 'now' }: CommitOptions = {},
 ): Promise<T> {
   const { known, subscribers, disk } = writer;
-  const sessions = known.begin();
+  const rows = known.begin();
   const draft = createDraft(writer, sync);
   const events: BoardEvent[] = [];
   const result = await begin(writer, sync, async (trx) => {
-    const tx = draft.txOn(trx, sessions);
+    const tx = draft.txOn(trx, rows);
     const done = await work(tx);
     for (const event of draft.events()) events.push(await appendEvent(trx, event, tx.now));
     return done;
   });
   mark('committed');
-  sessions.commit();
+  rows.commit();
   if (sync === 'later') {
     disk.countUnsynced();
     subscribers.tellUnsynced();
@@ -194,12 +194,12 @@ async function runTransaction<T>(
   return result;
 }
 
-/** Reads in one transaction. No other one runs meanwhile, so the records it reads can be cached. */
+/** Reads in one transaction. No other one runs meanwhile, so the rows it reads can be cached. */
 function readInOne<T>(db: Kysely<Schema>, known: Known, read: (all: Tables) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
-    const sessions = known.begin();
-    const found = await read(new StoreTables(trx, sessions));
-    sessions.commit();
+    const rows = known.begin();
+    const found = await read(new StoreTables(trx, rows));
+    rows.commit();
     return found;
   });
 }

@@ -2,18 +2,20 @@ import { Budget, scopeKey } from '@callboard/contract';
 import { z } from 'zod';
 import type { BudgetsTable } from '../../ports/budget-tables.ts';
 import type { Database } from '../database.ts';
+import { type Known, wholeOf } from '../known-rows.ts';
+import { builder, prepare } from '../prepared.ts';
 import { documentOf } from './map-row.ts';
 
 const toBudget = documentOf(Budget.omit({ spent: true }).extend({ warnedFor: z.string().nullable() }));
 
+const listed = prepare(builder.selectFrom('budgets').select('document').orderBy('scope'));
+
 /** See `BudgetsTable`. */
-export function budgetsTable(db: Database): BudgetsTable {
+export function budgetsTable(db: Database, known: Known['budgets']): BudgetsTable {
   return {
-    async list() {
-      const rows = await db.selectFrom('budgets').select('document').orderBy('scope').execute();
-      return rows.map(toBudget);
-    },
+    list: () => wholeOf(known, async () => (await listed(db, {})).map(toBudget)),
     async save(budget) {
+      known.forgetAll();
       const document = JSON.stringify(budget);
       await db
         .insertInto('budgets')
@@ -22,6 +24,7 @@ export function budgetsTable(db: Database): BudgetsTable {
         .execute();
     },
     async remove(scope) {
+      known.forgetAll();
       await db.deleteFrom('budgets').where('scope', '=', scopeKey(scope)).execute();
     },
   };

@@ -2,9 +2,20 @@ import type { CommentId, MessageId, StageId } from '@callboard/contract';
 import type { CommentsTable } from '../../ports/review-tables.ts';
 import { CommentRecord } from '../../records.ts';
 import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
 import { documentOf, mapRow } from './map-row.ts';
 
 const toComment = documentOf(CommentRecord);
+
+const unanswered = prepare(
+  builder
+    .selectFrom('comments')
+    .select('document')
+    .where('stage_id', '=', param('stageId'))
+    .where('message_id', 'is not', null)
+    .where('answered_at', 'is', null)
+    .orderBy('ordinal'),
+);
 
 /** See `CommentsTable`. */
 export function commentsTable(db: Database): CommentsTable {
@@ -21,8 +32,7 @@ export function commentsTable(db: Database): CommentsTable {
       return (await ofStage(stageId).where('message_id', '=', messageId).execute()).map(toComment);
     },
     async listUnanswered(stageId) {
-      const sent = ofStage(stageId).where('message_id', 'is not', null).where('answered_at', 'is', null);
-      return (await sent.execute()).map(toComment);
+      return (await unanswered(db, { stageId })).map(toComment);
     },
     async save(comment) {
       const { stageId, messageId, answeredAt } = comment;

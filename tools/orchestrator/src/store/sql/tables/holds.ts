@@ -1,19 +1,22 @@
 import { Hold, type HoldScope } from '@callboard/contract';
 import type { HoldsTable } from '../../ports/holds-table.ts';
 import type { Database } from '../database.ts';
+import { type Known, wholeOf } from '../known-rows.ts';
+import { builder, prepare } from '../prepared.ts';
 import { documentOf } from './map-row.ts';
 
 const toHold = documentOf(Hold);
 
 const keyOf = (scope: HoldScope): string => ('projectId' in scope ? `project:${scope.projectId}` : 'all');
 
+const listed = prepare(builder.selectFrom('holds').select('document').orderBy('scope'));
+
 /** See `HoldsTable`. */
-export function holdsTable(db: Database): HoldsTable {
+export function holdsTable(db: Database, known: Known['holds']): HoldsTable {
   return {
-    async list() {
-      return (await db.selectFrom('holds').select('document').orderBy('scope').execute()).map(toHold);
-    },
+    list: () => wholeOf(known, async () => (await listed(db, {})).map(toHold)),
     async save(hold) {
+      known.forgetAll();
       const document = JSON.stringify(hold);
       await db
         .insertInto('holds')
@@ -22,6 +25,7 @@ export function holdsTable(db: Database): HoldsTable {
         .execute();
     },
     async remove(scope) {
+      known.forgetAll();
       await db.deleteFrom('holds').where('scope', '=', keyOf(scope)).execute();
     },
   };

@@ -2,6 +2,7 @@ import type { LaunchId } from '@callboard/contract';
 import type { NewOutboxRow, OutboxTable } from '../../ports/session-tables.ts';
 import type { OutboxBody, OutboxRow, OutboxState } from '../../records.ts';
 import type { Database } from '../database.ts';
+import type { Known } from '../known-rows.ts';
 import { builder, param, prepare, prepareWrite } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
 import { messageQueue } from './message-queue.ts';
@@ -38,7 +39,16 @@ const setConfirmed = prepareWrite(
   builder
     .updateTable('outbox')
     .where('id', '=', param('id'))
+    .where('launch_id', 'is not', null) // what waits in a queue was told to nobody
     .set({ state: 'confirmed', confirmed_at: param('at'), writing: 0 }),
+);
+const inState = prepare(
+  builder
+    .selectFrom('outbox')
+    .selectAll()
+    .where('launch_id', '=', param('launchId'))
+    .where('state', '=', param('state'))
+    .orderBy('ordinal'),
 );
 const byWireId = prepare(
   builder
@@ -50,12 +60,13 @@ const byWireId = prepare(
 );
 
 /** See `OutboxTable`. */
-export function outboxTable(db: Database, given: GivenRows = new Map()): OutboxTable {
+export function outboxTable(db: Database, known: Known['queued'], given: GivenRows = new Map()): OutboxTable {
   const select = () => db.selectFrom('outbox').selectAll().orderBy('ordinal');
   const update = (id: string) => db.updateTable('outbox').where('id', '=', id);
   return {
-    ...messageQueue(db, given),
+    ...messageQueue(db, known, given),
     async insert({ position = 0, state = 'accepted', ...row }: NewOutboxRow): Promise<OutboxRow> {
+      if (row.launchId === null) known.forget(row.stageId); // otherwise it is in no queue
       const writtenAt = state === 'written' ? row.createdAt : null;
       const { kind } = row.body;
       const [stored] = await insert(db, { ...row, kind, state, body: JSON.stringify(row.body), position, writtenAt });
@@ -84,9 +95,12 @@ export function outboxTable(db: Database, given: GivenRows = new Map()): OutboxT
       return (await rows.execute()).map(toRow);
     },
     async listOf(launchId: LaunchId, states: readonly OutboxState[]): Promise<OutboxRow[]> {
+      const [state] = states;
+      if (states.length === 1) return (await inState(db, { launchId, state })).map(toRow);
       return (await select().where('launch_id', '=', launchId).where('state', 'in', states).execute()).map(toRow);
     },
     async assign(id: string, launchId: LaunchId | null): Promise<void> {
+      known.forgetAll(); // whose row it is is not known here, nor below
       given.delete(id);
       await update(id).set({ launch_id: launchId, state: 'accepted', written_at: null, writing: 0 }).execute();
     },
@@ -109,6 +123,7 @@ export function outboxTable(db: Database, given: GivenRows = new Map()): OutboxT
       await setConfirmed(db, { id, at });
     },
     async setVoid(id: string, reason: string): Promise<void> {
+      known.forgetAll();
       given.delete(id);
       await update(id).set({ state: 'void', void_reason: reason, writing: 0 }).execute();
     },

@@ -11,10 +11,12 @@ import { sql } from 'kysely';
 import type { RequestPlace, RequestsTable, StoredHold, StoredRequest } from '../../ports/requests-table.ts';
 import type { Database } from '../database.ts';
 import { dialectOf } from '../dialect.ts';
+import type { Known } from '../known-rows.ts';
 import { builder, param, prepare, prepareWrite } from '../prepared.ts';
 import { answeredCallsOf } from './answered-calls.ts';
 import { decisionPage } from './decision-log.ts';
 import { mapRow } from './map-row.ts';
+import { createOpenCount } from './open-count.ts';
 import { toDecision, toStored } from './request-row.ts';
 
 const byId = prepare(
@@ -56,6 +58,23 @@ const decide = prepareWrite(
     .where('stage_id', '=', param('stageId'))
     .where('request_id', '=', param('requestId')),
 );
+const openOf = prepare(
+  builder
+    .selectFrom('requests')
+    .selectAll()
+    .where('state', '=', 'open')
+    .where('stage_id', '=', param('stageId'))
+    .orderBy('ordinal'),
+);
+// A request may be megabytes long: reading its decision must not read it.
+const selectUnsettled = builder
+  .selectFrom('requests')
+  .select(['decision', 'decided_at'])
+  .where('state', '=', 'unsettled')
+  .orderBy('decided_at')
+  .orderBy('ordinal');
+const unsettled = prepare(selectUnsettled);
+const unsettledOf = prepare(selectUnsettled.where('stage_id', '=', param('stageId')));
 const bytesOpen = prepare(
   builder
     .selectFrom('requests')
@@ -71,33 +90,31 @@ const countOpenOf = prepare(
 );
 
 /** Pending requests and their decisions. */
-export function requestsTable(db: Database): RequestsTable {
+export function requestsTable(db: Database, known: Known['openRequests']): RequestsTable {
+  const count = createOpenCount(known);
   const select = () => db.selectFrom('requests').selectAll();
   const open = () => select().where('state', '=', 'open').orderBy('ordinal');
   // A request may be megabytes long: reading its decision must not read it.
   const decisions = () => db.selectFrom('requests').select(['decision', 'decided_at']);
-  const unsettled = () => decisions().where('state', '=', 'unsettled').orderBy('decided_at').orderBy('ordinal');
   return {
-    async listOpen(): Promise<PendingRequest[]> {
-      return (await open().execute()).map((row) => toStored(row).request);
-    },
+    listOpen: async () => (await open().execute()).map((row) => toStored(row).request),
     async listOpenOf(stageId: StageId): Promise<PendingRequest[]> {
-      return (await open().where('stage_id', '=', stageId).execute()).map((row) => toStored(row).request);
+      if (known.find(stageId) === 0) return [];
+      return (await openOf(db, { stageId })).map((row) => toStored(row).request);
     },
     async countOpenOf(stageId: StageId): Promise<number> {
-      return (await countOpenOf(db, { stageId }))[0]?.count ?? 0;
+      const open = known.find(stageId) ?? (await countOpenOf(db, { stageId }))[0]?.count ?? 0;
+      known.keep(stageId, open);
+      return open;
     },
     async bytesOpen(): Promise<number> {
       return (await bytesOpen(db, {}))[0]?.bytes ?? 0;
     },
-    async listUnsettled(): Promise<Decision[]> {
-      return (await unsettled().execute()).flatMap(decisionOf);
-    },
-    async listUnsettledOf(stageId: StageId): Promise<Decision[]> {
-      return (await unsettled().where('stage_id', '=', stageId).execute()).flatMap(decisionOf);
-    },
+    listUnsettled: async () => (await unsettled(db, {})).flatMap(decisionOf),
+    listUnsettledOf: async (stageId) => (await unsettledOf(db, { stageId })).flatMap(decisionOf),
     async find(stageId: StageId, requestId: RequestId): Promise<StoredRequest | null> {
       const [row] = await byId(db, { stageId, requestId });
+      if (row !== undefined) count.saw({ stageId, requestId, isOpen: row.state === 'open' });
       return mapRow(row, toStored);
     },
     async findAll(requestId: RequestId): Promise<StoredRequest[]> {
@@ -110,7 +127,9 @@ export function requestsTable(db: Database): RequestsTable {
     async open(request: PendingRequest, launchId: LaunchId): Promise<boolean> {
       const { stageId, requestId, kind, toolName, createdAt } = request;
       const document = JSON.stringify(request);
-      return (await openNew(db, { stageId, requestId, launchId, kind, toolName, document, createdAt })).length === 1;
+      const added = await openNew(db, { stageId, requestId, launchId, kind, toolName, document, createdAt });
+      count.opened(stageId, added.length);
+      return added.length === 1;
     },
     async addDecided(request: PendingRequest, decision: Decision, launchId: LaunchId): Promise<boolean> {
       const { stageId, requestId, kind, toolName, outcome, by, at } = decision;
@@ -134,10 +153,14 @@ export function requestsTable(db: Database): RequestsTable {
     hold: (place, hold) => setHold(db, place, hold),
     async decide(decision: Decision): Promise<void> {
       const { stageId, requestId, outcome, by, at } = decision;
+      count.decided(decision);
       const document = JSON.stringify(decision);
       await decide(db, { stageId, requestId, state: stateOf(decision), decision: document, outcome, by, at });
     },
-    keepOf: (stage) => keepOf(db, stage),
+    keepOf: (stage) => {
+      known.forget(stage.id);
+      return keepOf(db, stage);
+    },
     decisions: (query) => decisionPage(db, query),
     ...answeredCallsOf(db),
   };

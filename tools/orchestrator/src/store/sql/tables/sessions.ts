@@ -2,7 +2,7 @@ import { StageId } from '@callboard/contract';
 import type { SessionsTable } from '../../ports/session-tables.ts';
 import { SessionRecord } from '../../records.ts';
 import type { Database } from '../database.ts';
-import type { KnownSessions } from '../known-sessions.ts';
+import type { KnownRows } from '../known-rows.ts';
 import { builder, param, prepareWrite } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
 import { parsedOnce } from './parsed-once.ts';
@@ -20,12 +20,12 @@ const save = prepareWrite(
 );
 
 /** See `SessionsTable`. */
-export function sessionsTable(db: Database, known: KnownSessions): SessionsTable {
+export function sessionsTable(db: Database, known: KnownRows<StageId, SessionRecord>): SessionsTable {
   function recordOf({ stageId, document }: { stageId: StageId; document: string }): SessionRecord {
     const kept = known.find(stageId);
     if (kept !== undefined) return kept;
     const record = parse(stageId, document);
-    known.keep(record);
+    known.keep(stageId, record);
     return record;
   }
 
@@ -42,7 +42,7 @@ export function sessionsTable(db: Database, known: KnownSessions): SessionsTable
     },
     async save(record: SessionRecord): Promise<void> {
       await save(db, { stageId: record.stageId, state: record.state, document: JSON.stringify(record) });
-      known.keep(record);
+      known.keep(record.stageId, record);
     },
   };
 }

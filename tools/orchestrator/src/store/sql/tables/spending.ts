@@ -2,22 +2,30 @@ import { ProjectId, StageId } from '@callboard/contract';
 import { sql } from 'kysely';
 import type { SpendingTable } from '../../ports/budget-tables.ts';
 import type { Database } from '../database.ts';
+import { builder, param, prepareWrite } from '../prepared.ts';
+
+const add = prepareWrite(
+  builder
+    .insertInto('spending')
+    .values({
+      day: param('day'),
+      stage_id: param('stageId'),
+      project_id: param('projectId'),
+      usd: param<number>('usd'),
+      tokens: param<number>('tokens'),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['day', 'stage_id']).doUpdateSet((row) => ({
+        usd: sql<number>`${row.ref('spending.usd')} + ${row.ref('excluded.usd')}`,
+        tokens: sql<number>`${row.ref('spending.tokens')} + ${row.ref('excluded.tokens')}`,
+      })),
+    ),
+);
 
 /** See `SpendingTable`. */
 export function spendingTable(db: Database): SpendingTable {
   return {
-    async add({ day, stageId, projectId, usd, tokens }) {
-      await db
-        .insertInto('spending')
-        .values({ day, stage_id: stageId, project_id: projectId, usd, tokens })
-        .onConflict((conflict) =>
-          conflict.columns(['day', 'stage_id']).doUpdateSet((row) => ({
-            usd: sql<number>`${row.ref('spending.usd')} + ${usd}`,
-            tokens: sql<number>`${row.ref('spending.tokens')} + ${tokens}`,
-          })),
-        )
-        .execute();
-    },
+    add: ({ day, stageId, projectId, usd, tokens }) => add(db, { day, stageId, projectId, usd, tokens }),
     async list(from, to) {
       const rows = await db
         .selectFrom('spending')

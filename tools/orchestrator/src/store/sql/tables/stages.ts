@@ -1,7 +1,7 @@
 import { MachineId, type ProjectId, Stage, type StageId } from '@callboard/contract';
 import type { StagesTable } from '../../ports/stage-tables.ts';
 import type { Database } from '../database.ts';
-import type { KnownSessions } from '../known-sessions.ts';
+import type { Known } from '../known-rows.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
 import { parsedOnce } from './parsed-once.ts';
@@ -27,14 +27,20 @@ const COLUMNS = ['id', 'document', 'machine_id'] as const;
 const byId = prepare(builder.selectFrom('stages').select(COLUMNS).where('id', '=', param('id')));
 
 /** Stages, oldest first. */
-export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'>): StagesTable {
+export function stagesTable(db: Database, known: Known): StagesTable {
   return {
     async list(): Promise<Stage[]> {
       return (await db.selectFrom('stages').select(COLUMNS).orderBy('ordinal').execute()).map(toStage);
     },
     async find(id: StageId): Promise<Stage | null> {
+      const kept = known.stages.find(id);
+      if (kept !== undefined) return kept;
       const [row] = await byId(db, { id });
-      return mapRow(row, toStage);
+      return mapRow(row, (found) => {
+        const stage = toStage(found);
+        known.stages.keep(id, stage);
+        return stage;
+      });
     },
     async isUsed(project: ProjectId): Promise<boolean> {
       const row = await db.selectFrom('stages').select('id').where('project_id', '=', project).executeTakeFirst();
@@ -53,6 +59,7 @@ export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'
         .execute();
     },
     async update(stage: Stage): Promise<void> {
+      known.stages.forget(stage.id);
       await db
         .updateTable('stages')
         .set({ completed_at: stage.completedAt, document: documentOf(stage) })
@@ -60,6 +67,7 @@ export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'
         .execute();
     },
     async claim(id: StageId, machineId: MachineId): Promise<boolean> {
+      known.stages.forget(id);
       const { numUpdatedRows } = await db
         .updateTable('stages')
         .set({ machine_id: machineId })
@@ -69,10 +77,14 @@ export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'
       return numUpdatedRows > 0n;
     },
     async releaseOf(machineId: MachineId): Promise<void> {
+      known.stages.forgetAll();
       await db.updateTable('stages').set({ machine_id: null }).where('machine_id', '=', machineId).execute();
     },
     async remove(id: StageId): Promise<void> {
-      sessions.forget(id);
+      known.sessions.forget(id);
+      known.stages.forget(id);
+      known.openRequests.forget(id);
+      known.queued.forget(id);
       await db.deleteFrom('stages').where('id', '=', id).execute();
     },
     async nextId(): Promise<string> {

@@ -1,6 +1,6 @@
 import type { Tables } from '../../store.ts';
 import type { Database } from '../database.ts';
-import type { KnownSessions } from '../known-sessions.ts';
+import type { Known } from '../known-rows.ts';
 import { agreedTable } from './agreed.ts';
 import { announcementsTable, deliveriesTable } from './announcements.ts';
 import { attachmentsTable } from './attachments.ts';
@@ -47,11 +47,11 @@ import { portRangesTable, worktreeCommandsTable } from './worktree-commands.ts';
 export class StoreTables implements Tables {
   private readonly made: { -readonly [Name in keyof Tables]?: Tables[Name] } = {};
   private readonly db: Database;
-  private readonly known: KnownSessions;
+  private readonly known: Known;
   private readonly given: GivenRows | undefined;
 
   /** @param given collects the rows that are given to launches */
-  constructor(db: Database, known: KnownSessions, given?: GivenRows) {
+  constructor(db: Database, known: Known, given?: GivenRows) {
     this.db = db;
     this.known = known;
     this.given = given;
@@ -93,7 +93,7 @@ export class StoreTables implements Tables {
   }
 
   get sessions() {
-    this.made.sessions ??= sessionsTable(this.db, this.known);
+    this.made.sessions ??= sessionsTable(this.db, this.known.sessions);
     return this.made.sessions;
   }
 
@@ -103,12 +103,12 @@ export class StoreTables implements Tables {
   }
 
   get outbox() {
-    this.made.outbox ??= outboxTable(this.db, this.given);
+    this.made.outbox ??= outboxTable(this.db, this.known.queued, this.given);
     return this.made.outbox;
   }
 
   get requests() {
-    this.made.requests ??= requestsTable(this.db);
+    this.made.requests ??= requestsTable(this.db, this.known.openRequests);
     return this.made.requests;
   }
 
@@ -153,7 +153,7 @@ export class StoreTables implements Tables {
   }
 
   get holds() {
-    this.made.holds ??= holdsTable(this.db);
+    this.made.holds ??= holdsTable(this.db, this.known.holds);
     return this.made.holds;
   }
 
@@ -193,7 +193,7 @@ export class StoreTables implements Tables {
   }
 
   get budgets() {
-    this.made.budgets ??= budgetsTable(this.db);
+    this.made.budgets ??= budgetsTable(this.db, this.known.budgets);
     return this.made.budgets;
   }
 
