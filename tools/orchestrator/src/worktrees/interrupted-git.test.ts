@@ -237,6 +237,18 @@ describe('merging', () => {
     expect((await checkout()).status).toBe('?? untracked.txt');
   });
 
+  it('waits as long before uncommitted work is committed for a merge', async () => {
+    const { git, project, worktree, worktreesOn } = await setUpBranch();
+    await writeFile(join(worktree.path, 'late.txt'), 'late\n');
+    const seen = { head: await git(worktree.path, 'rev-parse', 'HEAD') };
+    const lock = await git(worktree.path, 'rev-parse', '--git-path', 'index.lock');
+    await writeFile(lock, '');
+    setTimeout(() => void rm(lock), 1_500);
+    await worktreesOn().requireCommittable(project, worktree, seen);
+    const commit = await worktreesOn().commit(project, worktree, { message: 'Late', ...seen });
+    expect(await git(worktree.path, 'show', '--format=%s', '--name-only', commit)).toBe('Late\n\nlate.txt');
+  });
+
   it('leaves a foreign lock in place, and names it', async () => {
     const { path, project, worktree, worktreesOn, checkout } = await setUpBranch();
     await writeFile(join(path, '.git', 'index.lock'), '');

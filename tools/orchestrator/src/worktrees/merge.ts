@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { MergeMethod, Project, SeenDiff, StageMerge, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Git, GitResult } from './git/git.ts';
@@ -81,7 +80,7 @@ export async function mergeInto(
   const { path } = project;
   const { branch } = worktree;
   const { method = 'merge', mayBegin } = order;
-  await afterOtherGit(join(path, '.git', 'index.lock'));
+  await afterOtherGit(git, path);
   const mergeable = await requireMergeable(git, project, worktree, order);
   const { into, previous, head, outcome } = mergeable;
   const { commits, files } = outcome;

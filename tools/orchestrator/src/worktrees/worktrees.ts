@@ -28,6 +28,7 @@ import { ensureWorktree } from './ensure-worktree.ts';
 import { createFileSuggestions } from './file-suggestions.ts';
 import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
+import { afterOtherGit } from './git/other-git.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
 import { type KeptTurns, keptTurns } from './kept-turns.ts';
 import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
@@ -261,8 +262,10 @@ function finishing(git: Git): Finishing {
   const merges = createKeyedMutex();
   return {
     commit: (project, worktree, order) => commitWorktree(git, project, worktree, order),
-    requireCommittable: async (project, worktree, seen) =>
-      void (await requireCommittable(git, project, worktree, seen)),
+    async requireCommittable(project, worktree, seen) {
+      await afterOtherGit(git, worktree.path); // before anything is read: it may be a commit
+      await requireCommittable(git, project, worktree, seen);
+    },
     requireMergeable: async (project, worktree, order = {}) =>
       void (await requireMergeable(git, project, worktree, order)),
     merge: (project, worktree, order = {}) => merges(project.path, () => mergeInto(git, project, worktree, order)),
