@@ -158,10 +158,9 @@ describe.skipIf(postgresLack !== '')(
 
         await attic.start();
         for (const { path } of [deleted, done]) await untilGone(path);
-        await until(
-          'the other one is told of',
-          async () => (await noticesOf(desk, locked.stageId, 'old-worktree')).length > 0,
-        );
+        for (const { stageId } of [done, locked]) {
+          await until(`${stageId} is told of`, async () => (await noticesOf(desk, stageId, 'old-worktree')).length > 0);
+        }
         expect(await noticesOf(desk, done.stageId, 'old-worktree')).toEqual([
           expect.stringContaining('the stage is done'),
         ]);
