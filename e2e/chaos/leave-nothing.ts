@@ -25,7 +25,9 @@ export async function leaveNothing(
   const { pending } = await insist(signal, () => transport.command('get_pending', {}));
   left.push(...pending.map(({ requestId }) => `the open request ${requestId}`));
   for (const stageId of stages) left.push(...(await prepareWorktrees(place, losses, stageId)));
-  for (const stageId of stages) left.push(...(await removeStage(transport, stageId, signal)));
+  await atOnce(REMOVED_AT_ONCE, stages, (stageId) => removeStage(transport, stageId, signal));
+  const { stages: kept } = await insist(signal, () => transport.command('get_board', {}));
+  left.push(...kept.flatMap(({ id }) => (stages.includes(id) ? [`the stage ${id}`] : [])));
   for (const machine of place.machines) {
     const { installation, name } = machine;
     for (const pid of await claudePids(installation.folder)) left.push(`on ${name}: the process ${pid}`);
@@ -64,8 +66,22 @@ async function prepareWorktrees({ machines }: Place, losses: Losses, stageId: St
     : [];
 }
 
-/** Returns what was wrong, in words. A reply may be lost, and then the stage is gone. */
-async function removeStage(transport: Transport, stageId: StageId, signal: AbortSignal): Promise<string[]> {
+/** One after another, six hundred take longer than all that was to be proven. */
+const REMOVED_AT_ONCE = 8;
+
+async function atOnce<T>(most: number, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const next = async (): Promise<void> => {
+    const item = waiting.shift();
+    if (item === undefined) return;
+    await work(item);
+    await next();
+  };
+  await Promise.all(Array.from({ length: most }, next));
+}
+
+/** A reply may be lost, and then the stage is gone. */
+async function removeStage(transport: Transport, stageId: StageId, signal: AbortSignal): Promise<void> {
   const ends = ['idle', 'busy', 'waiting', 'starting'];
   for (;;) {
     const { session } = await insist(signal, () => transport.command('get_session', { stageId }));
@@ -74,8 +90,6 @@ async function removeStage(transport: Transport, stageId: StageId, signal: Abort
     await sleep(50, undefined, { signal });
   }
   await insist(signal, () => transport.command('remove_stage', { stageId })).catch(() => undefined);
-  const { stages } = await insist(signal, () => transport.command('get_board', {}));
-  return stages.some(({ id }) => id === stageId) ? [`the stage ${stageId}`] : [];
 }
 
 /** Everybody has gone: no connection, no transaction and no command may wait there, and no number of an event be missing. */

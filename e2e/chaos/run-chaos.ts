@@ -104,6 +104,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     ...{ events: onlookers.reduce((sum, { events }) => sum + events(), 0), wrongEvents },
     ...{ ...accounted, lost: [...accounted.lost, ...alarms] },
   };
+  // Known even if removing hundreds of stages takes too long.
+  console.log(
+    `counted: ${result.lost.length} lost, ${result.doubled.length} doubled, ${wrongEvents.length} events wrong`,
+  );
   return { ...result, left: await leaveNothing(place, { transport, losses }, stages, signal) };
 }
 
