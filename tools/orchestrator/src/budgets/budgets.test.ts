@@ -1,9 +1,10 @@
 import { type BudgetScope, boardView, CONTINUE_MESSAGE, ProjectId, StageId } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
+import { postgresLack } from '../../../../test-support/postgres.ts';
 import { setClocks } from '../../test/support/set-clocks.ts';
 import { testQueue } from '../../test/support/test-queue.ts';
 import { asked, busyTestSession, read, type TestSession, type Told } from '../../test/support/test-session.ts';
-import { openTestStore, silent, withFields } from '../../test/support/test-store.ts';
+import { openTestStore, type StoreKind, silent, withFields } from '../../test/support/test-store.ts';
 import { changeSession } from '../domain/change-session.ts';
 import { createBell } from '../lib/bell.ts';
 import { createBudgetGate } from '../scheduler/budget-gate.ts';
@@ -16,9 +17,9 @@ const START = Date.parse('2026-01-02T12:00:00.000Z');
 const DAY = 86_400_000;
 
 /** A session in a turn, with the budgets of its store. */
-async function setUp() {
+async function setUp(kind?: StoreKind) {
   const clocks = setClocks(START);
-  const given = await openTestStore(clocks.edges);
+  const given = await openTestStore(clocks.edges, kind);
   const session = await busyTestSession({}, given);
   const started: string[] = [];
   const on = (store: Store) => {
@@ -116,6 +117,34 @@ it('interrupts a turn at 100 %, says so once, and again interrupts after a kill 
   expect(await session.record()).toMatchObject({ state: 'idle', spentBudget, costUsd: 0.4 });
   expect(await columnOf(session)).toBe('needs-you');
 });
+
+it('hears of a first budget, set here', async () => {
+  const scene = await setUp();
+  const { session, budgets, scopes } = scene;
+  const { interrupted, watch } = await look(scene);
+  await budgets.put({ scope: scopes.project, tokens: 1_000 });
+  watch.nudge();
+  await spending(session, 0, 1_200);
+  await watch.drain();
+  expect(interrupted).toEqual([session.stageId]);
+});
+
+it.skipIf(postgresLack !== '')(
+  `hears of a first budget, set on another machine${postgresLack && ` (${postgresLack})`}`,
+  async () => {
+    const scene = await setUp('PostgreSQL');
+    const { session, given, on, scopes } = scene;
+    const { interrupted, watch } = await look(scene);
+    const other = await given.openAgain();
+    const heard = new Promise<void>((resolve) => onTestFinished(session.store.onForeignCommit(resolve)));
+    await on(other).put({ scope: scopes.project, tokens: 1_000 });
+    await heard;
+    await spending(session, 0, 1_200);
+    await watch.drain();
+    expect(interrupted).toEqual([session.stageId]);
+    await other.close();
+  },
+);
 
 it('leaves a turn alone that waits for a person, until Claude works on', async () => {
   const scene = await setUp();

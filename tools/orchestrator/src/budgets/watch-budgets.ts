@@ -20,7 +20,7 @@ import type { Store, Tx } from '../store/store.ts';
 import { showAgain } from './budgets.ts';
 
 export interface BudgetWatchParts {
-  store: Pick<Store, 'read' | 'transact' | 'onEvent'>;
+  store: Pick<Store, 'read' | 'transact' | 'onEvent' | 'onForeignCommit'>;
   edges: Pick<Edges, 'now'>;
   log: Logger;
   /** Interrupts a running turn. */
@@ -49,6 +49,9 @@ export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
   const figures = new Map<StageId, string>();
   /** Turns that were asked to end, until they have, or until the next look. */
   const interrupting = new Set<StageId>();
+  /** How often budgets may have changed, and how often they had when there were none: then nothing is read for each step of each turn. */
+  let changes = 0;
+  let noneAt = -1;
   let day: string | null = null; // the first look is as one on a new day: Callboard may have been away over midnight
 
   function interrupt(stageId: StageId): void {
@@ -63,7 +66,12 @@ export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
 
   async function pass(): Promise<void> {
     const now = edges.now();
-    if ((await store.read.budgets.list()).length === 0) return;
+    if (noneAt === changes) return;
+    const before = changes;
+    if ((await store.read.budgets.list()).length === 0) {
+      noneAt = before;
+      return;
+    }
     if (localDay(now) !== day) {
       day = localDay(now);
       await store.transact(showAgain);
@@ -87,16 +95,24 @@ export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
     figures.set(data.stageId, figure);
     passes.nudge();
   });
+  const nudge = () => {
+    changes += 1;
+    passes.nudge();
+  };
+  const unlistenForeign = store.onForeignCommit(() => {
+    changes += 1; // another machine may have set one
+  });
   const timer = setInterval(() => {
     interrupting.clear();
-    passes.nudge();
+    nudge();
   }, LOOK_MS).unref();
-  passes.nudge();
+  nudge();
   return {
-    nudge: passes.nudge,
+    nudge,
     drain: passes.drain,
     stop() {
       unlisten();
+      unlistenForeign();
       clearInterval(timer);
       return passes.stop();
     },

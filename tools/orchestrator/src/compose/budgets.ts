@@ -28,7 +28,8 @@ export function composeBudgets({ log, edges, life }: StartContext, parts: Budget
   };
   const watch = startBudgetWatch({
     // Spending anywhere counts; turns are interrupted where they run.
-    ...{ store: { read: own.read, transact: own.transact, onEvent: store.onEvent }, edges, log },
+    store: { read: own.read, transact: own.transact, onEvent: store.onEvent, onForeignCommit: store.onForeignCommit },
+    ...{ edges, log },
     interrupt: sessions.interrupt,
     onFigures: () => tell('figures'),
     onDay: () => tell('limits'),
