@@ -86,7 +86,7 @@ describe.skipIf(postgresLack !== '')(`Callboard on PostgreSQL${postgresLack && `
 
     // Its password is shown to nobody.
     const { password } = server.address;
-    const { stdout } = await promisify(execFile)('ps', ['-eo', 'args']);
+    const { stdout } = await promisify(execFile)('ps', ['-eo', 'args'], { maxBuffer: 16 * 1024 * 1024 });
     expect(stdout).not.toContain(password);
     const environmentOf = (pid: number) => readFile(`/proc/${pid}/environ`, 'utf8');
     for (const pid of await claudePids(folder)) expect(await environmentOf(pid)).not.toContain(password);
