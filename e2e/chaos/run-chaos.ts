@@ -78,9 +78,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const onlookers = await lookOnEverywhere(place, doors, AbortSignal.any([signal, done.signal]));
   const answering = answerAll(transport, ledger, done.signal, signal);
   answering.catch((error: unknown) => failed.abort(error)); // without answers, nothing would come to rest
+  const began = performance.now();
+  // A run of hundreds of stages that ends before its time says how far it came.
+  const reached = (what: string) => console.log(`${Math.round((performance.now() - began) / 1_000)} s: ${what}`);
   const stages = await startStages({ transport, random, signal }, options.stages, place);
   // A conversation with nothing on disk cannot be resumed: by now each one has had its first turn.
   for (const stageId of stages) await untilQuiet(transport, stageId, signal);
+  reached('every stage has had its first turn');
   const losses: Losses = new Map();
   const { transport: any, each } = doors;
   const target = { ...place, cutConnection: doors.cutOne, onMoved: doors.lead, transport: any, each } satisfies Target;
@@ -88,9 +92,12 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const talkers = { transport, ledger, random, signal };
   const talking = Promise.all(stages.map((stageId) => talk(talkers, stageId, options.messages)));
   const [killed] = await Promise.all([killing, talking]);
+  reached('all has been said and struck');
   for (const stageId of stages) await untilQuiet(transport, stageId, signal);
+  reached('all is quiet');
   const alarms = await alarmsOf(transport, stages, signal);
   const wrongEvents = (await Promise.all(onlookers.map(({ compare }) => compare(signal)))).flat();
+  reached('the onlookers have been compared');
   done.abort();
   await answering;
   const installations = place.machines.map(({ installation }) => installation);
@@ -104,10 +111,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     ...{ events: onlookers.reduce((sum, { events }) => sum + events(), 0), wrongEvents },
     ...{ ...accounted, lost: [...accounted.lost, ...alarms] },
   };
-  // Known even if removing hundreds of stages takes too long.
-  console.log(
-    `counted: ${result.lost.length} lost, ${result.doubled.length} doubled, ${wrongEvents.length} events wrong`,
-  );
+  reached(`${result.lost.length} lost, ${result.doubled.length} doubled, ${wrongEvents.length} events wrong`);
   return { ...result, left: await leaveNothing(place, { transport, losses }, stages, signal) };
 }
 
