@@ -1,6 +1,6 @@
 /**
- * Keeps the values that were asked for last. A start asks for hundreds that nobody asks for again, such as the statements of
- * migrations: were they kept for good, nothing of what runs all day would be.
+ * Keeps the values that were asked for last. A start that migrates the store asks for hundreds of statements that nobody asks for
+ * again: were they kept for good, nothing of what runs all day would be.
  */
 export function keepRecent<Value>(most: number, make: (key: string) => Value) {
   const kept = new Map<string, Value>();
