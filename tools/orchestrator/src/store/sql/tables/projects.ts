@@ -6,10 +6,11 @@ import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
 import { mapRow } from './map-row.ts';
+import { parsedOnce } from './parsed-once.ts';
 
 type Row = Selectable<Schema['projects']>;
 
-const toProject = (row: Row): Project =>
+const parse = (row: Row): Project =>
   Project.parse({
     id: row.id,
     name: row.name,
@@ -22,9 +23,14 @@ const toProject = (row: Row): Project =>
     ...(row.stage_folders !== null && { stageFolders: JSON.parse(row.stage_folders) }),
   });
 
+/** Read several times a turn, and changed now and then. */
+const known = parsedOnce((text) => parse(JSON.parse(text)));
+const toProject = (row: Row): Project => known(row.id, JSON.stringify(row));
+
 const agreementOf = ({ git }: Row): GitAgreement | null => (git === null ? null : GitAgreement.parse(JSON.parse(git)));
 
 const byId = prepare(builder.selectFrom('projects').selectAll().where('id', '=', param('id')));
+const byPath = prepare(builder.selectFrom('projects').selectAll().where('path', '=', param('path')));
 
 /** Projects, oldest registration first. */
 export function projectsTable(db: Database): ProjectsTable {
@@ -38,7 +44,7 @@ export function projectsTable(db: Database): ProjectsTable {
       return mapRow(row, toProject);
     },
     async findByPath(path: string): Promise<Project | null> {
-      const row = await all().where('path', '=', path).executeTakeFirst();
+      const [row] = await byPath(db, { path });
       return mapRow(row, toProject);
     },
     async save(project: Project): Promise<void> {
@@ -54,7 +60,7 @@ export function projectsTable(db: Database): ProjectsTable {
         .execute();
     },
     async gitAgreement(id: ProjectId): Promise<GitAgreement | null> {
-      const row = await all().where('id', '=', id).executeTakeFirst();
+      const [row] = await byId(db, { id });
       return mapRow(row, agreementOf);
     },
     async saveGitAgreement(id: ProjectId, agreement: GitAgreement): Promise<void> {
