@@ -25,7 +25,8 @@ export async function leaveNothing(
   const { pending } = await insist(signal, () => transport.command('get_pending', {}));
   left.push(...pending.map(({ requestId }) => `the open request ${requestId}`));
   for (const stageId of stages) left.push(...(await prepareWorktrees(place, losses, stageId)));
-  await atOnce(REMOVED_AT_ONCE, stages, (stageId) => removeStage(transport, stageId, signal));
+  // Beside each other, as many as there are people at the board: one after another, six hundred take longer than all before.
+  await Promise.all(stages.map((stageId) => removeStage(transport, stageId, signal)));
   const { stages: kept } = await insist(signal, () => transport.command('get_board', {}));
   left.push(...kept.flatMap(({ id }) => (stages.includes(id) ? [`the stage ${id}`] : [])));
   for (const machine of place.machines) {
@@ -64,20 +65,6 @@ async function prepareWorktrees({ machines }: Place, losses: Losses, stageId: St
   return paths.length < 1 || paths.length > most
     ? [`${paths.length} worktrees of ${stageId}: ${paths.join(', ')}`]
     : [];
-}
-
-/** One after another, six hundred take longer than all that was to be proven. */
-const REMOVED_AT_ONCE = 8;
-
-async function atOnce<T>(most: number, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const waiting = [...items];
-  const next = async (): Promise<void> => {
-    const item = waiting.shift();
-    if (item === undefined) return;
-    await work(item);
-    await next();
-  };
-  await Promise.all(Array.from({ length: most }, next));
 }
 
 /** A reply may be lost, and then the stage is gone. */

@@ -8,9 +8,11 @@ import type { Tables, Tx } from '../store.ts';
 
 const LAUNCH = LaunchId.parse('launch-1');
 const MACHINE = MachineId.parse('00000000-0000-4000-8000-000000000001');
+const ROLLED_BACK = new Error('rolled back');
 const DOES = [
   ...(['ask', 'decide', 'decide-again', 'find', 'settle'] as const),
   ...(['queue', 'give', 'return', 'confirm', 'confirm-queued', 'drop'] as const),
+  ...(['ask', 'ask', 'find', 'queue', 'queue', 'give', 'give', 'return', 'return', 'remove'] as const), // more of what must meet
   ...(['hold', 'release', 'budget', 'no-budget', 'claim', 'unclaim', 'rename', 'keep', 'remove'] as const),
 ];
 const step = fc.record({ does: fc.constantFrom(...DOES), nth: fc.nat(2), stage: fc.nat(1) });
@@ -91,10 +93,13 @@ it('tells what is stored, whatever was written, committed and rolled back before
         const work = store.transact(async (tx) => {
           for (const one of steps) await take(tx, one, stageIds[one.stage] ?? expect.fail());
           const inside = looks ? await told(tx, stageIds) : null; // what is read is in memory afterwards
-          if (fails) throw new Error('rolled back');
+          if (fails) throw ROLLED_BACK;
           return inside;
         });
-        const inside = await work.catch(() => null);
+        const inside = await work.catch((error: unknown) => {
+          if (error !== ROLLED_BACK) throw error;
+          return null;
+        });
         const stored = await told(fresh.read, stageIds);
         if (inside !== null) expect(inside).toEqual(stored);
         expect(await store.transact((tx) => told(tx, stageIds))).toEqual(stored);

@@ -42,22 +42,9 @@ const setConfirmed = prepareWrite(
     .where('launch_id', 'is not', null) // what waits in a queue was told to nobody
     .set({ state: 'confirmed', confirmed_at: param('at'), writing: 0 }),
 );
-const inState = prepare(
-  builder
-    .selectFrom('outbox')
-    .selectAll()
-    .where('launch_id', '=', param('launchId'))
-    .where('state', '=', param('state'))
-    .orderBy('ordinal'),
-);
-const byWireId = prepare(
-  builder
-    .selectFrom('outbox')
-    .selectAll()
-    .where('launch_id', '=', param('launchId'))
-    .where('wire_id', '=', param('wireId'))
-    .orderBy('ordinal'),
-);
+const ofLaunch = builder.selectFrom('outbox').selectAll().where('launch_id', '=', param('launchId')).orderBy('ordinal');
+const inState = prepare(ofLaunch.where('state', '=', param('state')));
+const byWireId = prepare(ofLaunch.where('wire_id', '=', param('wireId')));
 
 /** See `OutboxTable`. */
 export function outboxTable(db: Database, known: Known['queued'], given: GivenRows = new Map()): OutboxTable {

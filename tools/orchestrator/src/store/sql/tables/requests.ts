@@ -67,12 +67,11 @@ const openOf = prepare(
     .orderBy('ordinal'),
 );
 // A request may be megabytes long: reading its decision must not read it.
-const selectUnsettled = builder
-  .selectFrom('requests')
-  .select(['decision', 'decided_at'])
-  .where('state', '=', 'unsettled')
-  .orderBy('decided_at')
-  .orderBy('ordinal');
+const selectDecision = builder.selectFrom('requests').select(['decision', 'decided_at']);
+const decisionOfRequest = prepare(
+  selectDecision.where('stage_id', '=', param('stageId')).where('request_id', '=', param('requestId')),
+);
+const selectUnsettled = selectDecision.where('state', '=', 'unsettled').orderBy('decided_at').orderBy('ordinal');
 const unsettled = prepare(selectUnsettled);
 const unsettledOf = prepare(selectUnsettled.where('stage_id', '=', param('stageId')));
 const bytesOpen = prepare(
@@ -94,8 +93,6 @@ export function requestsTable(db: Database, known: Known['openRequests']): Reque
   const count = createOpenCount(known);
   const select = () => db.selectFrom('requests').selectAll();
   const open = () => select().where('state', '=', 'open').orderBy('ordinal');
-  // A request may be megabytes long: reading its decision must not read it.
-  const decisions = () => db.selectFrom('requests').select(['decision', 'decided_at']);
   return {
     listOpen: async () => (await open().execute()).map((row) => toStored(row).request),
     async listOpenOf(stageId: StageId): Promise<PendingRequest[]> {
@@ -121,8 +118,7 @@ export function requestsTable(db: Database, known: Known['openRequests']): Reque
       return (await select().where('request_id', '=', requestId).orderBy('ordinal').execute()).map(toStored);
     },
     async findDecision(stageId: StageId, requestId: RequestId): Promise<Decision | null> {
-      const query = decisions().where('stage_id', '=', stageId).where('request_id', '=', requestId);
-      return (await query.execute()).flatMap(decisionOf)[0] ?? null;
+      return (await decisionOfRequest(db, { stageId, requestId })).flatMap(decisionOf)[0] ?? null;
     },
     async open(request: PendingRequest, launchId: LaunchId): Promise<boolean> {
       const { stageId, requestId, kind, toolName, createdAt } = request;

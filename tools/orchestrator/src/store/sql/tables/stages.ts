@@ -83,7 +83,6 @@ export function stagesTable(db: Database, known: Known): StagesTable {
     async remove(id: StageId): Promise<void> {
       known.sessions.forget(id);
       known.stages.forget(id);
-      known.openRequests.forget(id);
       known.queued.forget(id);
       await db.deleteFrom('stages').where('id', '=', id).execute();
     },

@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { keepRecent } from '../../keep-recent.ts';
 
 /** What the thread of the index is started with. */
 export interface SearchFiles {
@@ -75,18 +76,15 @@ function open(file: string): DatabaseSync {
   return database;
 }
 
+const KEPT_STATEMENTS = 100;
+
 function queriesOf(database: DatabaseSync): Queries {
-  const kept = new Map<string, StatementSync>();
-  const prepare = (sql: string): StatementSync => {
-    const statement = kept.get(sql) ?? database.prepare(sql);
-    kept.set(sql, statement);
-    return statement;
-  };
+  const statements = keepRecent(KEPT_STATEMENTS, (sql) => database.prepare(sql));
   return {
-    all: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).all(...values) as Row[], // as the query says
-    get: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).get(...values) as Row | undefined,
+    all: <Row>(sql: string, ...values: SQLInputValue[]) => statements.get(sql).all(...values) as Row[], // as the query says
+    get: <Row>(sql: string, ...values: SQLInputValue[]) => statements.get(sql).get(...values) as Row | undefined,
     // Not with `run`: the last row of an FTS5 table may have a number beyond those of JavaScript, for which Node throws.
-    run: (sql, ...values) => void prepare(sql).all(...values),
+    run: (sql, ...values) => void statements.get(sql).all(...values),
     atomically(work) {
       database.exec('begin immediate');
       try {
@@ -98,7 +96,7 @@ function queriesOf(database: DatabaseSync): Queries {
       }
     },
     close: () => {
-      kept.clear();
+      statements.clear();
       database.close();
     },
   };
