@@ -49,7 +49,7 @@ async function checkoutsOf(git: Git, repository: string): Promise<Checkout[]> {
 
 /** As `Checkouts.countUncommitted`. */
 export async function countUncommitted(git: Git, path: string): Promise<number> {
-  const list = ['--no-optional-locks', 'status', '--porcelain', '-z', '--no-renames', '--untracked-files=all'];
+  const list = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=all'];
   return (await git.must(path, list)).split('\0').filter((line) => line !== '').length;
 }
 

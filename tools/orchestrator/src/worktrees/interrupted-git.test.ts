@@ -1,4 +1,4 @@
-import { access, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dieOnceAtCheckoutOf, failingHook, gitThat } from '../../test/support/git-that-dies.ts';
@@ -235,6 +235,25 @@ describe('merging', () => {
     setTimeout(() => void rm(lock), 1_500); // an editor that looks at the status, on a busy machine
     await worktreesOn().merge(project, worktree);
     expect((await checkout()).status).toBe('?? untracked.txt');
+  });
+
+  it('waits for one that begins while the merge is being prepared', async () => {
+    const { lab, path, project, worktree, worktreesOn, checkout } = await setUpBranch();
+    const lock = join(path, '.git', 'index.lock');
+    const instead = `touch ${lock}; (sleep 1; rm ${lock}) >&- 2>&- &`;
+    const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', 'merge-tree', instead);
+    await worktreesOn(PATH).merge(project, worktree);
+    expect((await checkout()).status).toBe('?? untracked.txt');
+  });
+
+  it('locks nothing to see whether a merge would be possible', async () => {
+    const { path, project, worktree, worktreesOn } = await setUpBranch();
+    const now = new Date();
+    await utimes(join(path, 'old.txt'), now, now); // git would note in its index that it is unchanged
+    const before = await stat(join(path, '.git', 'index'));
+    await worktreesOn().requireMergeable(project, worktree);
+    const { ino, mtimeMs } = await stat(join(path, '.git', 'index'));
+    expect({ ino, mtimeMs }).toEqual({ ino: before.ino, mtimeMs: before.mtimeMs });
   });
 
   it('waits as long before uncommitted work is committed for a merge', async () => {

@@ -70,7 +70,7 @@ async function stagedTree(git: Git, path: string, env: Record<string, string>): 
 /** Returns files and folders that are in no commit of the worktree's files. @param env names another index */
 async function findLeftOut(git: Git, path: string, env: Record<string, string>): Promise<NotKept[]> {
   // Without locks: Claude may be using git in there.
-  const list = ['--no-optional-locks', 'status', '--porcelain', '-z', '--no-renames', '--untracked-files=all'];
+  const list = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=all'];
   const changed = (await git.must(path, list, env)).split('\0').flatMap((line) => {
     const isToAdd = line.length > 3 && !' D'.includes(line.charAt(1)) && !isConflict(line);
     return isToAdd ? [line.slice(3)] : [];
@@ -109,7 +109,7 @@ async function changedRepositories(git: Git, path: string, env: Record<string, s
       .find((line) => line.endsWith(`\t${name}`))
       ?.split(' ')[1];
     const now = await git.try(folder, ['rev-parse', '--verify', 'HEAD']);
-    const status = await git.try(folder, ['--no-optional-locks', 'status', '--porcelain']);
+    const status = await git.try(folder, ['status', '--porcelain']);
     if (now.stdout.trim() !== recorded || status.failed || status.stdout !== '') changed.push(name);
   }
   return changed;

@@ -2,7 +2,7 @@ import type { MergeMethod, Project, SeenDiff, StageMerge, Worktree } from '@call
 import { Rejection } from '../lib/errors.ts';
 import type { Git, GitResult } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
-import { afterOtherGit } from './git/other-git.ts';
+import { requireNoOtherGit } from './git/other-git.ts';
 import { createCommitMaker } from './make-commits.ts';
 import { conflict, countMissing, type MergeOutcome, tryMerge } from './merge-outcome.ts';
 import {
@@ -80,7 +80,7 @@ export async function mergeInto(
   const { path } = project;
   const { branch } = worktree;
   const { method = 'merge', mayBegin } = order;
-  await afterOtherGit(git, path);
+  await requireNoOtherGit(git, path); // before anything is read: it may be a commit
   const mergeable = await requireMergeable(git, project, worktree, order);
   const { into, previous, head, outcome } = mergeable;
   const { commits, files } = outcome;

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { Rejection } from '../lib/errors.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
+import { requireNoOtherGit } from './git/other-git.ts';
 
 /** The limit of paths in one call of git, since command lines are limited in length. */
 const PATHS_PER_CALL = 500;
@@ -19,10 +19,7 @@ export async function createRestorePoint(
 ): Promise<(wasKilled: boolean) => Promise<string | null>> {
   const head = await git.must(checkout, ['rev-parse', 'HEAD']);
   const lock = resolve(checkout, await git.must(checkout, ['rev-parse', '--git-path', 'index.lock']));
-  if (await pathExists(lock)) {
-    const message = `Another git process is running in the main checkout at ${checkout}, or was killed there. Wait for it to finish; if none is running, remove ${lock}, then merge.`;
-    throw new Rejection('merge_refused', message);
-  }
+  await requireNoOtherGit(git, checkout);
   const touched = parsePaths(
     await git.must(checkout, ['diff', '--name-only', '-z', '--no-renames', `${head}...${commit}`]),
   );

@@ -1,18 +1,31 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Rejection } from '../../lib/errors.ts';
 import { pathExists } from '../../lib/path-exists.ts';
 import type { Git } from './git.ts';
 
-/** How long another git may hold the index before a person hears of it: an editor that asks for the status holds it for a moment. */
+/** How long another git may hold the index before a person hears of it: an editor that looks at the status holds it for a moment. */
 const PATIENCE_MS = 5_000;
 const BETWEEN_LOOKS_MS = 50;
 
-/** Waits until no other git holds the index of a checkout, for five seconds at most. Never rejects. */
-export async function afterOtherGit(git: Pick<Git, 'try'>, checkout: string): Promise<void> {
-  if (!(await pathExists(checkout))) return;
+/** Waits until no other git holds the index of a checkout, for five seconds at most. @returns the path of the lock if one still does */
+export async function afterOtherGit(git: Pick<Git, 'try'>, checkout: string): Promise<string | null> {
+  if (!(await pathExists(checkout))) return null;
   const { failed, stdout } = await git.try(checkout, ['rev-parse', '--git-path', 'index.lock']);
-  if (failed) return; // what comes next says why
+  if (failed) return null; // what comes next says why
   const lock = resolve(checkout, stdout.trim());
   const end = performance.now() + PATIENCE_MS;
-  while ((await pathExists(lock)) && performance.now() < end) await sleep(BETWEEN_LOOKS_MS);
+  while (await pathExists(lock)) {
+    if (performance.now() >= end) return lock;
+    await sleep(BETWEEN_LOOKS_MS);
+  }
+  return null;
+}
+
+/** As `afterOtherGit`, for a merge into a main checkout. @throws Rejection `merge_refused` if another git still holds it */
+export async function requireNoOtherGit(git: Pick<Git, 'try'>, checkout: string): Promise<void> {
+  const lock = await afterOtherGit(git, checkout);
+  if (lock === null) return;
+  const message = `Another git process is running in the main checkout at ${checkout}, or was killed there. Wait for it to finish; if none is running, remove ${lock}, then merge.`;
+  throw new Rejection('merge_refused', message);
 }

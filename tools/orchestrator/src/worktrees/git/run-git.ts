@@ -41,7 +41,12 @@ const INHERITED = [
  */
 export function gitEnvironment(user: Readonly<Record<string, string>>): Record<string, string> {
   const kept = Object.entries(user).filter(([name]) => !INHERITED.includes(name));
-  return { ...Object.fromEntries(kept), GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':' };
+  return {
+    ...Object.fromEntries(kept),
+    ...{ GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':' },
+    // A look at the status must not lock the index: a merge beside it would meet that lock.
+    GIT_OPTIONAL_LOCKS: '0',
+  };
 }
 
 /** The variables that pin a call to its repository. A hook gets none of them, so that it finds its repository as if a person had called git. */
