@@ -78,6 +78,8 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_COMMAND_BYTES });
 
   server.on('upgrade', (request, socket, head) => {
+    // Node leaves such a socket to us; without a listener, a client that is gone before its answer would end this process.
+    socket.on('error', (error) => log.debug({ err: error }, 'a connection failed before it was one'));
     if (peers !== undefined && request.url === PEER_PATH) return void peers.door.admit(request, socket, head);
     if (isAuthorized(request, secret)) sockets.handleUpgrade(request, socket, head, (ws) => void welcome(ws, socket));
     else socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n');

@@ -99,6 +99,29 @@ it('connects to no machine while nobody watches its stages', async () => {
   expect(far.asked).toEqual([]);
 });
 
+it.each(['/', '/machine'])(
+  'outlives clients that ask at %s with a wrong secret and are gone before the answer',
+  async (path) => {
+    const { url } = await openMachine(one, () => null);
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => uncaught.push(error);
+    process.on('uncaughtException', note);
+    onTestFinished(() => void process.off('uncaughtException', note));
+    const request = [
+      ...[`GET ${path} HTTP/1.1`, 'Host: desk', `Authorization: Bearer ${two}:wrong`, 'Connection: Upgrade'],
+      ...['Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', '', ''],
+    ].join('\r\n');
+    for (let times = 0; times < 20; times += 1) {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      const sent = new Promise((resolve) => socket.write(request, resolve));
+      await sent;
+      socket.resetAndDestroy();
+    }
+    await openClient(url); // what came before has been dealt with
+    expect(uncaught).toEqual([]);
+  },
+);
+
 it('shows nothing to a machine with a wrong secret', async () => {
   const far = await openMachine(two, () => null);
   const near = await openMachine(one, () => far.url, 'another-secret');
