@@ -3,14 +3,38 @@ import type { Worktree } from '@callboard/contract';
 import type { Git } from './git/git.ts';
 import type { ObjectStore } from './git/objects-only-git.ts';
 
-/** Reads a worktree's object store, index and head in one call of git; the head is `HEAD` if the branch is gone. */
-export async function describeWorktree(
-  git: Git,
-  { path, branch }: Worktree,
-): Promise<ObjectStore & { head: string; index: string }> {
+/** A commit with its tree. */
+export interface CommitWithTree {
+  commit: string;
+  tree: string;
+}
+
+/** Where a worktree's objects and index are, and what it is at. */
+export interface WorktreeFacts extends ObjectStore {
+  /** The newest commit of the stage's branch; that of `HEAD` if the branch is gone. */
+  head: string;
+  /** The path of the index. */
+  index: string;
+  /** What `HEAD` is at; null if it has no commit. */
+  at: CommitWithTree | null;
+}
+
+/** Reads all of it in one call of git. @throws OperationalError `worktree_failed` */
+export async function describeWorktree(git: Git, { path, branch }: Worktree): Promise<WorktreeFacts> {
   const ask = ['rev-parse', '--show-object-format', '--git-path', 'objects', '--git-path', 'index'];
-  const own = await git.try(path, [...ask, `refs/heads/${branch}^{commit}`]);
-  const told = own.failed ? await git.must(path, [...ask, 'HEAD^{commit}']) : own.stdout.trimEnd();
-  const [format = '', objects = '', index = '', head = ''] = told.split('\n');
-  return { format, objects: resolve(path, objects), index: resolve(path, index), head };
+  const own = `refs/heads/${branch}^{commit}`;
+  const told =
+    (await said(git, path, [...ask, own, ...AT])) ??
+    (await said(git, path, [...ask, own])) ??
+    (await git.must(path, [...ask, 'HEAD^{commit}', ...AT]));
+  const [format = '', objects = '', index = '', head = '', commit, tree] = told.split('\n');
+  const at = commit === undefined || tree === undefined ? null : { commit, tree };
+  return { format, objects: resolve(path, objects), index: resolve(path, index), head, at };
+}
+
+const AT = ['HEAD^{commit}', 'HEAD^{tree}'];
+
+async function said(git: Git, path: string, args: readonly string[]): Promise<string | null> {
+  const { failed, stdout } = await git.try(path, args);
+  return failed ? null : stdout.trimEnd();
 }

@@ -1,19 +1,24 @@
 import type { DiffQuery, FileDiff, StageDiff, Worktree } from '@callboard/contract';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import { branchCommits, endsOfCommit } from './branch-commits.ts';
-import { describeWorktree } from './describe-worktree.ts';
+import { describeWorktree, type WorktreeFacts } from './describe-worktree.ts';
 import { filePatch } from './file-patch.ts';
-import { generatedOf } from './generated-files.ts';
+import type { GeneratedFiles } from './generated-files.ts';
 import type { Git } from './git/git.ts';
 import { withObjectsOnlyGit } from './git/objects-only-git.ts';
 import { isIn, newestMerge } from './recorded-merges.ts';
-import { takeSnapshot } from './snapshot.ts';
+import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { type TreeChange, treeChanges, versionOf } from './tree-changes.ts';
 
 /** A stage's worktree, and the main checkout that its branch would be merged into. */
 export interface DiffPlace {
   worktree: Worktree;
   checkout: string;
+}
+
+interface DiffParts {
+  git: Git;
+  generated: GeneratedFiles;
 }
 
 type Ends = Omit<StageDiff, 'files' | 'commits'>;
@@ -23,38 +28,64 @@ type Ends = Omit<StageDiff, 'files' | 'commits'>;
  * commit. With a `path`, returns that file with its patch. Stages nothing.
  * @throws OperationalError `worktree_failed`; Rejection `head_moved` if the requested trees no longer exist
  */
-export async function diffOf(git: Git, place: DiffPlace, query: DiffQuery = {}): Promise<StageDiff> {
+export async function diffOf(parts: DiffParts, place: DiffPlace, query: DiffQuery = {}): Promise<StageDiff> {
+  const { git } = parts;
   const { path, context = 'hunks' } = query;
   const about = await describeWorktree(git, place.worktree);
   const commit = query.range === undefined || query.range === 'turn' ? null : query.range;
   const { base, tree } = commit === null ? query : await endsOfCommit(git, place.worktree, commit);
-  const isAll = path === undefined && base === undefined && tree === undefined;
-  const now = await endsOf(git, place, about, tree);
+  if (path === undefined && base === undefined && tree === undefined)
+    return allChanges(parts, place, about, await takeSnapshot(git, place.worktree.path, about.index));
+  const taken = tree === undefined ? await takeSnapshot(git, place.worktree.path, about.index) : { tree, unread: [] };
+  const now = await endsOf(git, place, about, taken);
   const ends = { ...now, base: base ?? now.base };
-  const commits = isAll ? await branchCommits(git, place.worktree, ends) : [];
   return withObjectsOnlyGit(git, about, async (plain) => {
     const changes = await treeChanges(plain, ends.base, ends.tree);
     if (changes === null) throw unknownEnds(ends, tree !== undefined || base !== undefined);
-    if (path === undefined) {
-      const generated = await generatedOf(git, place.worktree.path, now.base, changes);
-      return { ...ends, commits, files: changes.map((change) => toFile(change, generated)) };
-    }
+    if (path === undefined) return { ...ends, commits: [], files: await named(parts, place, now.base, changes) };
     const files: FileDiff[] = [];
     for (const change of changes.filter((one) => one.path === path))
       files.push({ ...toFile(change), patch: await filePatch(plain, change, context) });
-    return { ...ends, commits, files };
+    return { ...ends, commits: [], files };
   });
+}
+
+/** Does what `diffOf` does without a query, with files that were read already. @throws as `diffOf` */
+export async function allChanges(
+  parts: DiffParts,
+  place: DiffPlace,
+  about: WorktreeFacts,
+  taken: Snapshot,
+): Promise<StageDiff> {
+  const { git } = parts;
+  const ends = await endsOf(git, place, about, taken);
+  const commits = ends.base === about.head ? [] : await branchCommits(git, place.worktree, ends);
+  const isUntouched = ends.base === about.at?.commit && ends.tree === about.at.tree;
+  const changes = isUntouched
+    ? []
+    : await withObjectsOnlyGit(git, about, (plain) => treeChanges(plain, ends.base, ends.tree));
+  if (changes === null) throw unknownEnds(ends, false);
+  return { ...ends, commits, files: await named(parts, place, ends.base, changes) };
+}
+
+async function named(
+  { git, generated }: DiffParts,
+  { worktree }: DiffPlace,
+  base: string,
+  changes: readonly TreeChange[],
+): Promise<FileDiff[]> {
+  const made = await generated.among(git, worktree.path, base, changes);
+  return changes.map((change) => toFile(change, made));
 }
 
 async function endsOf(
   git: Git,
   { worktree, checkout }: DiffPlace,
-  { head, index }: { head: string; index: string },
-  tree: string | undefined,
+  { head }: WorktreeFacts,
+  taken: Snapshot,
 ): Promise<Ends> {
-  const { path, branch } = worktree;
-  const taken = tree === undefined ? await takeSnapshot(git, path, { ownIndex: index }) : { tree, unread: [] };
-  return { base: await baseOf(git, worktree, checkout, head), branch, head, since: null, ...taken };
+  const base = await baseOf(git, worktree, checkout, head);
+  return { base, branch: worktree.branch, head, since: null, ...taken };
 }
 
 /**

@@ -14,25 +14,45 @@ const MADE = /\.(?:min\.(?:js|css|mjs)|(?:js|css|mjs)\.map|snap)$/;
 /** The limit of paths in one call of git, since command lines are limited in length. */
 const PATHS_PER_CALL = 500;
 
-/**
- * Returns the paths that a program has made: lock files and minified ones by their names, others by `linguist-generated` in
- * the attributes of the base commit. Attributes of the branch do not count: they could fold away what should be read.
- */
-export async function generatedOf(
-  git: Git,
-  checkout: string,
-  base: string,
-  changes: readonly TreeChange[],
-): Promise<ReadonlySet<string>> {
-  const byName = changes.filter(({ path }) => LOCK_FILES.has(basename(path)) || MADE.test(path));
-  const others = changes.filter((change) => !byName.includes(change)).map(({ path }) => path);
-  return new Set([...byName.map(({ path }) => path), ...(await markedAsGenerated(git, checkout, base, others))]);
+/** The exit code of `git grep`; a failure has another one. */
+const FOUND_NOTHING = 1;
+
+/** How many answers about base commits are kept. */
+const MOST_BASES = 500;
+
+export interface GeneratedFiles {
+  /**
+   * Returns the paths that a program has made: lock files and minified ones by their names, others by `linguist-generated` in
+   * the attributes of the base commit. Attributes of the branch do not count: they could fold away what should be read.
+   */
+  among(git: Git, checkout: string, base: string, changes: readonly TreeChange[]): Promise<ReadonlySet<string>>;
+}
+
+/** Remembers which commits mark no file, which most do and which takes git a look at every folder. */
+export function createGeneratedFiles(): GeneratedFiles {
+  const unmarked = new Set<string>();
+
+  async function marksAny(git: Git, checkout: string, base: string): Promise<boolean> {
+    if (unmarked.has(base)) return false;
+    const told = ['grep', '--quiet', '--fixed-strings', 'linguist-generated', base, '--', ':(glob)**/.gitattributes'];
+    const { failed, exitCode } = await git.try(checkout, told, { GIT_NO_REPLACE_OBJECTS: '1' });
+    if (exitCode === FOUND_NOTHING) unmarked.add(base);
+    if (unmarked.size > MOST_BASES) unmarked.delete(unmarked.values().next().value ?? '');
+    return !failed;
+  }
+
+  return {
+    async among(git, checkout, base, changes) {
+      const byName = changes.filter(({ path }) => LOCK_FILES.has(basename(path)) || MADE.test(path));
+      const others = changes.filter((change) => !byName.includes(change)).map(({ path }) => path);
+      const isAsked = others.length > 0 && (await marksAny(git, checkout, base));
+      const marked = isAsked ? await markedAsGenerated(git, checkout, base, others) : [];
+      return new Set([...byName.map(({ path }) => path), ...marked]);
+    },
+  };
 }
 
 async function markedAsGenerated(git: Git, checkout: string, base: string, paths: string[]): Promise<string[]> {
-  if (paths.length === 0) return [];
-  const told = ['grep', '--quiet', '--fixed-strings', 'linguist-generated', base, '--', ':(glob)**/.gitattributes'];
-  if ((await git.try(checkout, told)).failed) return [];
   const folder = await mkdtemp(join(tmpdir(), 'callboard-index-'));
   try {
     const env = { GIT_INDEX_FILE: join(folder, 'index'), LC_ALL: 'C' };

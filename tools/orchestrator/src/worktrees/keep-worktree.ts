@@ -2,10 +2,12 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NotKept } from '@callboard/contract';
 import { pathExists } from '../lib/path-exists.ts';
+import type { CommitWithTree, WorktreeFacts } from './describe-worktree.ts';
 import { nestedRepositories } from './git/command-line.ts';
 import type { Git } from './git/git.ts';
-import { identityOptions } from './merge-plan.ts';
-import { takeSnapshot } from './snapshot.ts';
+import { type IndexCopy, withIndexCopy } from './index-copy.ts';
+import { AS_CALLBOARD } from './merge-plan.ts';
+import { snapshotOf } from './snapshot.ts';
 
 /** A larger file would stay in the repository for as long as the ref, and is seldom anybody's text. */
 const LARGEST_FILE_BYTES = 50 * 1024 * 1024;
@@ -15,6 +17,13 @@ export interface KeepOrder {
   /** The full name of the ref, for example `refs/callboard/trash/STAGE-1/2026-01-31T12-00-00Z`. */
   ref: string;
   message: string;
+}
+
+/** What the caller knows or wants to know. */
+interface KeepOptions extends KeepOrder {
+  known?: Pick<WorktreeFacts, 'index' | 'at'>;
+  /** `leftOut` has ignored files as well. */
+  listsIgnored?: boolean;
 }
 
 /** A worktree as a commit. */
@@ -34,32 +43,60 @@ export interface KeptWorktree {
 }
 
 /** As `Worktrees.keep`. */
-export async function keepWorktree(git: Git, path: string, { ref, message }: KeepOrder): Promise<KeptWorktree> {
-  const head = await git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']);
-  let leftOut: NotKept[] = [];
-  let staged: string | null = null;
-  const { tree, unread } = await takeSnapshot(git, path, {
-    without: async (env) => {
-      staged = await stagedTree(git, path, env);
-      leftOut = await findLeftOut(git, path, env);
-      return leftOut.filter(({ reason }) => reason !== 'ignored').map((one) => one.path);
-    },
-  });
-  const identity = await identityOptions(git, path);
-  const commitTree = (of: string, words: string, parents: readonly string[]) =>
-    git.must(path, [...identity, 'commit-tree', of, ...parents.flatMap((id) => ['-p', id]), '-m', words]);
-  const headTree = await git.must(path, ['rev-parse', '--verify', `${head}^{tree}`]);
+export async function keepWorktree(
+  git: Git,
+  path: string,
+  { ref, message, known, listsIgnored = false }: KeepOptions,
+): Promise<KeptWorktree> {
+  const { commit: head, tree: headTree } = known?.at ?? (await headOf(git, path));
+  const files = await withIndexCopy(git, path, known?.index, (copy) => filesOf(git, path, copy, headTree));
+  const { tree, staged, leftOut } = files;
   const isStagedElsewhere = staged === null || staged === headTree || staged === tree;
-  const index = isStagedElsewhere ? [] : [await commitTree(staged ?? tree, `${message} (index)`, [head])];
-  const commit = await commitTree(tree, message, [head, ...index]);
+  const write = (of: string, words: string, parents: readonly string[]) =>
+    commitTree(git, path, ['commit-tree', of, ...parents.flatMap((id) => ['-p', id]), '-m', words]);
+  const index = isStagedElsewhere ? [] : [await write(staged ?? tree, `${message} (index)`, [head])];
+  const commit = await write(tree, message, [head, ...index]);
   // Whoever removes files next relies on both.
   await git.must(path, ['-c', 'core.fsync=loose-object,reference', 'update-ref', ref, commit]);
+  const ignored = listsIgnored ? await ignoredIn(git, path) : [];
+  return { commit, tree, head, isDirty: tree !== headTree || index.length > 0, leftOut: [...leftOut, ...ignored] };
+}
+
+async function headOf(git: Git, path: string): Promise<CommitWithTree> {
+  const told = await git.must(path, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}']);
+  const [commit = '', tree = ''] = told.split('\n');
+  return { commit, tree };
+}
+
+/** Returns the tree of the files, that of the index if it is worth a commit, and what is in neither. */
+async function filesOf(git: Git, path: string, copy: IndexCopy, headTree: string) {
+  const changes = await changesIn(git, path, copy.env);
+  if (changes.length === 0) {
+    // Not the tree of `HEAD`, which may have moved since it was read.
+    const tree = await git.must(path, ['write-tree'], copy.env);
+    return { tree, staged: null, leftOut: await nestedIn(git, path, copy.nested) };
+  }
+  const isStaged = changes.some((line) => !' ?'.includes(line.charAt(0)));
+  const staged = isStaged ? await stagedTree(git, path, copy.env) : headTree;
+  const leftOut = await findLeftOut(git, path, changes, copy.nested);
+  const without = leftOut.map((one) => one.path);
+  const { tree, unread } = await snapshotOf(git, path, copy, without);
   const unreadable = unread.map((name): NotKept => ({ path: name, reason: 'unreadable', bytes: null }));
-  return { commit, tree, head, isDirty: tree !== headTree || index.length > 0, leftOut: [...leftOut, ...unreadable] };
+  return { tree, staged, leftOut: [...leftOut, ...unreadable] };
+}
+
+/** Commits as Callboard only if git knows no name for the user. */
+async function commitTree(git: Git, path: string, args: readonly string[]): Promise<string> {
+  const made = await git.try(path, args);
+  return made.failed ? git.must(path, [...AS_CALLBOARD, ...args]) : made.stdout.trim();
 }
 
 /** As `Worktrees.leftOut`. */
-export const leftOutOf = (git: Git, path: string): Promise<NotKept[]> => findLeftOut(git, path, {});
+export async function leftOutOf(git: Git, path: string): Promise<NotKept[]> {
+  const nested = nestedRepositories(await git.must(path, ['ls-files', '--stage', '-z']));
+  const changes = await changesIn(git, path, {});
+  return [...(await findLeftOut(git, path, changes, nested)), ...(await ignoredIn(git, path))];
+}
 
 /** Returns the tree of the index; null while it has conflicts. */
 async function stagedTree(git: Git, path: string, env: Record<string, string>): Promise<string | null> {
@@ -67,18 +104,28 @@ async function stagedTree(git: Git, path: string, env: Record<string, string>): 
   return written.failed ? null : written.stdout.trim();
 }
 
-/** Returns files and folders that are in no commit of the worktree's files. @param env names another index */
-async function findLeftOut(git: Git, path: string, env: Record<string, string>): Promise<NotKept[]> {
-  // Without locks: Claude may be using git in there.
+/** Returns what differs from `HEAD`: lines of `git status`. @param env names another index */
+async function changesIn(git: Git, path: string, env: Record<string, string>): Promise<string[]> {
   const list = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=all'];
-  const changed = (await git.must(path, list, env)).split('\0').flatMap((line) => {
+  const told = await git.must(path, ['-c', 'core.untrackedCache=false', ...list], env);
+  return told.split('\0').filter((line) => line !== '');
+}
+
+/** Returns files and folders that are in no commit of the worktree's files, without ignored ones. */
+async function findLeftOut(
+  git: Git,
+  path: string,
+  changes: readonly string[],
+  submodules: ReadonlyMap<string, string>,
+): Promise<NotKept[]> {
+  const changed = changes.flatMap((line) => {
     const isToAdd = line.length > 3 && !' D'.includes(line.charAt(1)) && !isConflict(line);
     return isToAdd ? [line.slice(3)] : [];
   });
-  const nested = await changedRepositories(git, path, env);
-  const found: NotKept[] = nested.map((one) => ({ path: one, reason: 'nested-repository', bytes: null }));
+  const found = await nestedIn(git, path, submodules);
+  const nested = new Set(found.map((one) => one.path));
   for (const name of changed) {
-    if (nested.includes(name)) continue;
+    if (nested.has(name)) continue;
     // With all untracked files listed, only a repository stays a folder.
     if (name.endsWith('/')) found.push({ path: name.slice(0, -1), reason: 'nested-repository', bytes: null });
     else {
@@ -86,31 +133,28 @@ async function findLeftOut(git: Git, path: string, env: Record<string, string>):
       if (bytes > LARGEST_FILE_BYTES) found.push({ path: name, reason: 'too-large', bytes });
     }
   }
+  return found;
+}
+
+async function ignoredIn(git: Git, path: string): Promise<NotKept[]> {
   const others = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
-  const ignored = (await git.must(path, others, env)).split('\0').filter((name) => name !== '');
-  return [
-    ...found,
-    ...ignored.map((name): NotKept => ({ path: name.replace(/\/$/, ''), reason: 'ignored', bytes: null })),
-  ];
+  const ignored = (await git.must(path, others)).split('\0').filter((name) => name !== '');
+  return ignored.map((name): NotKept => ({ path: name.replace(/\/$/, ''), reason: 'ignored', bytes: null }));
 }
 
 /** Git resolves a conflict by adding the file. Left out, it would keep the index from becoming a tree. */
 const isConflict = (line: string): boolean => /^(?:U.|.U|AA|DD)/.test(line);
 
 /** Returns the submodules that are at another commit than the index says, or have uncommitted files. */
-async function changedRepositories(git: Git, path: string, env: Record<string, string>): Promise<string[]> {
-  const staged = await git.must(path, ['ls-files', '--stage', '-z'], env);
-  const changed: string[] = [];
-  for (const name of nestedRepositories(staged)) {
+async function nestedIn(git: Git, path: string, submodules: ReadonlyMap<string, string>): Promise<NotKept[]> {
+  const changed: NotKept[] = [];
+  for (const [name, recorded] of submodules) {
     const folder = join(path, name);
     if (!(await pathExists(join(folder, '.git')))) continue;
-    const recorded = staged
-      .split('\0')
-      .find((line) => line.endsWith(`\t${name}`))
-      ?.split(' ')[1];
     const now = await git.try(folder, ['rev-parse', '--verify', 'HEAD']);
     const status = await git.try(folder, ['status', '--porcelain']);
-    if (now.stdout.trim() !== recorded || status.failed || status.stdout !== '') changed.push(name);
+    if (now.stdout.trim() !== recorded || status.failed || status.stdout !== '')
+      changed.push({ path: name, reason: 'nested-repository', bytes: null });
   }
   return changed;
 }

@@ -1,17 +1,32 @@
 import { createHash } from 'node:crypto';
-import type { Project, StageId, Worktree } from '@callboard/contract';
+import type { Project, StageDiff, StageId, Worktree } from '@callboard/contract';
 import { pathExists } from '../lib/path-exists.ts';
-import type { GuardedGit } from './git/git.ts';
+import { describeWorktree, type WorktreeFacts } from './describe-worktree.ts';
+import { allChanges, type DiffPlace } from './diff.ts';
+import type { GeneratedFiles } from './generated-files.ts';
+import type { Git, GuardedGit } from './git/git.ts';
 import { type KeptWorktree, keepWorktree } from './keep-worktree.ts';
 import { planRestore, type RestoreOrder, type RestorePlan, restoreFiles } from './restore-files.ts';
+import { takeSnapshot } from './snapshot.ts';
 
 /** The files of worktrees between turns, as commits on hidden refs. */
 export interface KeptTurns {
   /**
-   * Keeps the files of a worktree under a name of the stage: see `keep`. Drops the oldest names of the stage when there are many.
+   * Keeps the files of a worktree under a name of the stage: see `keep`; ignored files are not listed. Drops the oldest names of
+   * the stage when there are many.
+   * @throws OperationalError `worktree_failed`
+   */
+  keepTurn(worktree: Worktree, turn: TurnName): Promise<KeptWorktree>;
+  /**
+   * Does what `keepTurn` and then `diff` do, and reads the files once.
    * @throws OperationalError `worktree_failed`, also when the signal aborts
    */
-  keepTurn(worktree: Worktree, turn: { stageId: StageId; name: string }, signal?: AbortSignal): Promise<KeptWorktree>;
+  keepChanges(
+    project: Pick<Project, 'path'>,
+    worktree: Worktree,
+    turn: TurnName,
+    signal: AbortSignal,
+  ): Promise<KeptChanges>;
   /** Keeps a commit under a name of the stage. @throws OperationalError `worktree_failed` */
   pinTurn(project: Pick<Project, 'path'>, stageId: StageId, name: string, commit: string): Promise<void>;
   /** Drops one name of a stage, or all of them. @throws OperationalError `worktree_failed` */
@@ -33,10 +48,21 @@ export interface KeptTurns {
   requireCommit(worktree: Worktree, revision: string): Promise<string>;
 }
 
+export interface TurnName {
+  stageId: StageId;
+  name: string;
+}
+
+export interface KeptChanges {
+  /** The commit that has the files. */
+  commit: string;
+  diff: StageDiff;
+}
+
 /** How many names of a stage are kept; the store keeps fewer marks. */
 const MOST = 150;
 
-export function keptTurns(git: GuardedGit, dataDir: string): KeptTurns {
+export function keptTurns(git: GuardedGit, generated: GeneratedFiles, dataDir: string): KeptTurns {
   /** Stages of another Callboard in the same repository may have the same ids. */
   const own = createHash('sha256').update(dataDir).digest('hex').slice(0, 8);
   const folderOf = (stageId: StageId) => `refs/callboard/turns/${stageId}`;
@@ -51,15 +77,35 @@ export function keptTurns(git: GuardedGit, dataDir: string): KeptTurns {
     for (const ref of refs) await git.must(path, ['update-ref', '-d', ref]);
   }
 
+  /** The number of names of each stage, once they were counted; more than there are after some were dropped. */
+  const counts = new Map<StageId, number>();
+
+  async function dropOldest(path: string, stageId: StageId): Promise<void> {
+    const count = (counts.get(stageId) ?? MOST) + 1;
+    counts.set(stageId, count);
+    if (count <= MOST) return;
+    const all = await list(path, stageId);
+    await drop(path, all.slice(0, Math.max(0, all.length - MOST)));
+    counts.set(stageId, Math.min(all.length, MOST));
+  }
+
+  async function keep(by: Git, { path }: Worktree, { stageId, name }: TurnName, known?: WorktreeFacts) {
+    const message = `${stageId}: the files between two turns`;
+    const kept = await keepWorktree(by, path, { ref: refOf(stageId, name), message, known });
+    await dropOldest(path, stageId);
+    return kept;
+  }
+
   return {
-    async keepTurn(worktree, { stageId, name }, signal) {
-      const kept = await keepWorktree(signal === undefined ? git : git.until(signal), worktree.path, {
-        ref: refOf(stageId, name),
-        message: `${stageId}: the files between two turns`,
-      });
-      const all = await list(worktree.path, stageId);
-      await drop(worktree.path, all.slice(0, Math.max(0, all.length - MOST)));
-      return kept;
+    keepTurn: (worktree, turn) => keep(git, worktree, turn),
+    async keepChanges(project, worktree, turn, signal) {
+      const until = git.until(signal);
+      const about = await describeWorktree(until, worktree);
+      const { commit, tree, leftOut } = await keep(until, worktree, turn, about);
+      // What is not kept is a change nevertheless.
+      const files = leftOut.length === 0 ? { tree, unread: [] } : await takeSnapshot(until, worktree.path, about.index);
+      const place: DiffPlace = { worktree, checkout: project.path };
+      return { commit, diff: await allChanges({ git: until, generated }, place, about, files) };
     },
     pinTurn: async ({ path }, stageId, name, commit) =>
       void (await git.must(path, ['update-ref', refOf(stageId, name), commit])),

@@ -38,10 +38,10 @@ export const TRIAL_COMMIT = {
 export async function readContents(git: Git, project: Project, worktree: Worktree): Promise<WorktreeContents> {
   const { path, branch } = worktree;
   if (await pathExists(path)) {
-    const { head, index } = await describeWorktree(git, worktree);
-    const { tree, unread } = await takeSnapshot(git, path, { ownIndex: index });
+    const { head, index, at } = await describeWorktree(git, worktree);
+    const { tree, unread } = await takeSnapshot(git, path, index);
     // Compares trees instead of "git status", which flags in the index can blind.
-    const committed = await git.must(path, ['rev-parse', '--verify', `${head}^{tree}`]);
+    const committed = at?.commit === head ? at.tree : await git.must(path, ['rev-parse', '--verify', `${head}^{tree}`]);
     return { head, committed, tree, index, unread };
   }
   const ask = ['rev-parse', '--verify', '--quiet'];
@@ -125,5 +125,8 @@ export async function identityOptions(git: Git, path: string): Promise<string[]>
     ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'].map((name) => git.try(path, ['var', name])),
   );
   if (known.every(({ failed }) => !failed)) return [];
-  return ['-c', 'user.name=Callboard', '-c', 'user.email=callboard@localhost'];
+  return AS_CALLBOARD;
 }
+
+/** Options with Callboard's identity. */
+export const AS_CALLBOARD = ['-c', 'user.name=Callboard', '-c', 'user.email=callboard@localhost'];

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { setUpGitScene } from '../../test/support/git-scene.ts';
 import { readPush } from './push.ts';
 
-const said = (stderr: string) => readPush({ failed: true, wasKilled: false, stdout: 'To x\nDone\n', stderr }).failure;
+const said = (stderr: string) =>
+  readPush({ failed: true, wasKilled: false, exitCode: 1, stdout: 'To x\nDone\n', stderr }).failure;
 
 it.each([
   ['behind', '!\ta:refs/heads/b\t[rejected] (fetch first)\nerror: failed to push some refs'],

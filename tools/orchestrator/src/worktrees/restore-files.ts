@@ -35,7 +35,7 @@ export async function planRestore(git: Git, worktree: Worktree, { target, kept }
   const { path } = worktree;
   const about = await describeWorktree(git, worktree);
   const notKept = await leftOutOf(git, path);
-  const { tree } = await takeSnapshot(git, path, { ownIndex: about.index });
+  const { tree } = await takeSnapshot(git, path, about.index);
   const [all, since] = await withObjectsOnlyGit(git, about, async (plain) => [
     await treeChanges(plain, tree, `${target}^{tree}`),
     kept === undefined ? [] : await treeChanges(plain, kept, tree),

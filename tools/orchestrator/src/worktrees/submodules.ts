@@ -10,7 +10,7 @@ import type { Git } from './git/git.ts';
 export async function initializedSubmodules(git: Git, worktree: string): Promise<string[]> {
   const staged = await git.must(worktree, ['ls-files', '--stage', '-z']);
   const found: string[] = [];
-  for (const path of nestedRepositories(staged)) {
+  for (const path of nestedRepositories(staged).keys()) {
     if (!(await pathExists(join(worktree, path, '.git')))) continue;
     const nested = await initializedSubmodules(git, join(worktree, path));
     found.push(path, ...nested.map((other) => join(path, other)));

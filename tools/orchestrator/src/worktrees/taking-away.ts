@@ -80,7 +80,7 @@ export interface TakingAway {
 
 /** @param makings git fails if it makes two worktrees of a repository at once */
 export const takingAway = (git: Git, makings: KeyedMutex): TakingAway => ({
-  keep: ({ path }, order) => keepWorktree(git, path, order),
+  keep: ({ path }, order) => keepWorktree(git, path, { ...order, listsIgnored: true }),
   leftOut: ({ path }) => leftOutOf(git, path),
   reasonToStay: (checkout) => reasonToStay(git, checkout),
   openWork: (checkout) => openWork(git, checkout),
@@ -135,7 +135,7 @@ async function openWork(git: Git, { repository, path }: WorktreePlace): Promise<
 
 async function filesBeside(git: Git, project: Project, path: string): Promise<FilesBeside> {
   const { files, buildFolders } = await ignoredFiles(git, project, path);
-  const submodules = new Set(nestedRepositories(await git.must(path, ['ls-files', '--stage', '-z'])));
+  const submodules = nestedRepositories(await git.must(path, ['ls-files', '--stage', '-z']));
   const beside: KeptFile[] = [];
   for (const { path: name, reason, bytes } of await leftOutOf(git, path)) {
     if (reason === 'too-large') beside.push({ path: name, bytes: bytes ?? 0 });

@@ -26,6 +26,7 @@ import { type Contents, withContents } from './contents.ts';
 import { diffOf } from './diff.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
 import { createFileSuggestions } from './file-suggestions.ts';
+import { createGeneratedFiles } from './generated-files.ts';
 import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
 import { afterOtherGit } from './git/other-git.ts';
@@ -168,6 +169,7 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns 
 export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse() }: WorktreesParts): Worktrees {
   const git = createGit({ env, repositories, hooksBase: join(dataDir, 'git-hooks') });
   const suggestFiles = createFileSuggestions(git);
+  const generated = createGeneratedFiles();
   /** Reading objects runs no program of the repository, so it needs no guard. */
   const objectsOnly = { ...gitEnvironment(env), GIT_NO_LAZY_FETCH: '1' };
   const committedFile = createCommittedFiles((repository, args) => runGit(repository, args, objectsOnly));
@@ -206,14 +208,16 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     requireStartPoint: (project, start) => requireStartPoint(git, project, start),
     branches: (project) => branchesOf(git, project),
 
-    diff: (project, worktree, query, signal) =>
-      diffOf(signal === undefined ? git : git.until(signal), { worktree, checkout: project.path }, query),
+    diff(project, worktree, query, signal) {
+      const parts = { git: signal === undefined ? git : git.until(signal), generated };
+      return diffOf(parts, { worktree, checkout: project.path }, query);
+    },
     withContents: (worktree, use) => withContents(git, worktree, use),
     suggestFiles: ({ path }, query) => suggestFiles(path, query),
     ...finishing(git),
     ...publishing(git),
     ...takingAway(git, makings),
-    ...keptTurns(git, dataDir),
+    ...keptTurns(git, generated, dataDir),
 
     gitSettings: (project) => git.inspect(project.path),
     settingsFiles: (project, worktree) => settingsFiles(worktree.path, project.path),

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type DiffQuery, FileDiff, type Project, StageDiff } from '@callboard/contract';
+import { FileDiff, StageDiff } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { busyTestSession, turnEnded } from '../../../test/support/test-session.ts';
 import { silent } from '../../../test/support/test-store.ts';
@@ -20,21 +20,20 @@ it('counts once after each turn, and ends the running git when it is stopped', a
   let hangs = false;
   let ended = 0;
   const seen: string[] = [];
-  async function diff(_project: Project, _worktree: typeof WORKTREE, _query?: DiffQuery, signal?: AbortSignal) {
+  async function keepChanges(_project: unknown, _worktree: unknown, _turn: unknown, signal: AbortSignal) {
     counted++;
-    if (hangs && signal !== undefined) {
+    if (hangs) {
       await once(signal, 'abort');
       ended++;
       throw new Error('git was ended');
     }
     const ends = { base: HASH, head: HASH, branch: 'callboard/S1', tree: treeOf(counted), unread: [] };
-    return StageDiff.parse({ ...ends, files: Array(counted).fill(FILE) });
+    return { commit: HASH, diff: StageDiff.parse({ ...ends, files: Array(counted).fill(FILE) }) };
   }
   const { store, edges } = session;
   const lowPriorityWork = await startLowPriorityWork({ store, edges, log: silent });
   const onDiff = async (_stageId: string, { tree }: StageDiff) => void seen.push(tree);
-  const keepTurn = async () => ({ ...{ commit: HASH, head: HASH, tree: treeOf(counted) }, isDirty: true, leftOut: [] });
-  const worktrees = { diff, keepTurn, dropTurns: async () => undefined };
+  const worktrees = { keepChanges, dropTurns: async () => undefined };
   const stop = await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff });
   await session.tell(turnEnded());
   await expect.poll(async () => (await session.record()).changes).toMatchObject({ files: 1 });
@@ -59,11 +58,10 @@ it('leaves nothing of a turn whose stage is deleted while its files are kept', a
   const ends = { base: HASH, head: HASH, branch: 'callboard/S1', tree: treeOf(1), unread: [] };
   const kept = new Set<string>();
   const worktrees = {
-    diff: async () => StageDiff.parse({ ...ends, files: [] }),
-    async keepTurn(_worktree: unknown, { name }: { name: string }) {
+    async keepChanges(_project: unknown, _worktree: unknown, { name }: { name: string }) {
       await store.transact((tx) => tx.stages.remove(stageId));
       kept.add(name);
-      return { ...{ commit: HASH, head: HASH, tree: treeOf(1) }, isDirty: true, leftOut: [] };
+      return { commit: HASH, diff: StageDiff.parse({ ...ends, files: [] }) };
     },
     dropTurns: async (_project: unknown, _stageId: unknown, name?: string) => void kept.delete(name ?? ''),
   };

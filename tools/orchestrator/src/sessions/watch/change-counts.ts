@@ -7,7 +7,7 @@ import type { LowPriorityWork } from './low-priority-work.ts';
 
 interface ChangeCountsParts {
   store: Store;
-  worktrees: Pick<Worktrees, 'diff' | 'keepTurn' | 'dropTurns'>;
+  worktrees: Pick<Worktrees, 'keepChanges' | 'dropTurns'>;
   lowPriorityWork: Pick<LowPriorityWork, 'add'>;
   /** Gets each diff that was counted. */
   onDiff: (stageId: StageId, diff: StageDiff) => Promise<void>;
@@ -32,9 +32,8 @@ export async function startChangeCounts(parts: ChangeCountsParts): Promise<() =>
     const turn = record?.lastTurn?.at;
     if (project === null || worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
     signal.throwIfAborted(); // other worktrees were counted first
-    const diff = await worktrees.diff(project, worktree, {}, signal);
     // Kept before the mark that names it: a mark never names files that are gone.
-    const { commit } = await worktrees.keepTurn(worktree, { stageId, name: turn }, signal);
+    const { commit, diff } = await worktrees.keepChanges(project, worktree, { stageId, name: turn }, signal);
     const isMarked = await store.transact(
       async (tx) => {
         if ((await tx.sessions.find(stageId)) === null) return false; // the stage was deleted meanwhile

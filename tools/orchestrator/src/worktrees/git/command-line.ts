@@ -58,8 +58,19 @@ export function listsUntracked(args: readonly string[]): boolean {
 
 /** Returns the arguments that exclude these paths from a call. */
 export const excluding = (paths: readonly string[]): string[] =>
-  paths.length === 0 ? [] : ['--', '.', ...paths.map((path) => `:(exclude,literal)${path}`)];
+  paths.length === 0 ? [] : ['--', '.', ...paths.map(excluded)];
 
-/** Returns the paths of nested repositories from the output of `ls-files --stage -z`. */
-export const nestedRepositories = (staged: string): string[] =>
-  staged.split('\0').flatMap((line) => (line.startsWith('160000 ') ? line.slice(line.indexOf('\t') + 1) : []));
+/** Returns the pathspec that leaves out a path. */
+export const excluded = (path: string): string => `:(exclude,literal)${path}`;
+
+/** Returns the nested repositories in the output of `ls-files --stage -z`, with or without `-v`: the commit of each, by path. */
+export function nestedRepositories(staged: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const line of staged.split('\0')) {
+    const [, commit, path] = line.includes('160000 ') ? (NESTED.exec(line) ?? []) : [];
+    if (commit !== undefined && path !== undefined && !found.has(path)) found.set(path, commit);
+  }
+  return found;
+}
+
+const NESTED = /^(?:. )?160000 ([0-9a-f]+) \d\t(.*)$/s;

@@ -67,7 +67,7 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
       extra: Record<string, string>,
     ): Promise<GitResult> {
       const staged = await run(cwd, ['ls-files', '--stage', '-z'], extra);
-      const inner = staged.failed ? [] : nestedRepositories(staged.stdout);
+      const inner = staged.failed ? [] : [...nestedRepositories(staged.stdout).keys()];
       const added = await run(cwd, [...args, ...excluding([...inner, ...hidden])], extra);
       if (added.failed || inner.length === 0) return added;
       const { options } = parseCommandLine(args);
@@ -95,4 +95,7 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
   return { ...gitUntil(), until: gitUntil, inspect: guard.inspect };
 }
 
-const failure = (stderr: string): GitResult => ({ failed: true, wasKilled: false, stdout: '', stderr });
+const failure = (stderr: string): GitResult => ({
+  ...{ failed: true, wasKilled: false, exitCode: null },
+  ...{ stdout: '', stderr },
+});

@@ -4,6 +4,8 @@ export interface GitResult {
   failed: boolean;
   /** A signal ended it, or it took too long. */
   wasKilled: boolean;
+  /** null if a signal ended it, or it did not run. */
+  exitCode: number | null;
   stdout: string;
   stderr: string;
 }
@@ -19,8 +21,8 @@ export async function runGit(
   { signal, timeoutMs = TIMEOUT_MS }: { signal?: AbortSignal | undefined; timeoutMs?: number | undefined } = {},
 ): Promise<GitResult> {
   const job = { command: 'git', args, cwd, env, timeoutMs, maxBytes: MAX_OUTPUT_BYTES };
-  const { failed, wasKilled, stdout, stderr, complaint } = await run(job, signal);
-  return { failed, wasKilled, stdout, stderr: stderr === '' ? (complaint ?? '') : stderr };
+  const { failed, wasKilled, exitCode, stdout, stderr, complaint } = await run(job, signal);
+  return { failed, wasKilled, exitCode, stdout, stderr: stderr === '' ? (complaint ?? '') : stderr };
 }
 
 /**
