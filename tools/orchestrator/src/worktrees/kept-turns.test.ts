@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
@@ -75,9 +75,10 @@ async function treeByGit({ folder, env }: GitLab, path: string): Promise<string>
     runAndRead('git', args, { cwd: path, env: { ...env, GIT_INDEX_FILE: index } });
   const own = await runAndRead('git', ['rev-parse', '--git-path', 'index'], { cwd: path, env });
   await runAndRead('cp', ['--preserve=timestamps', resolve(path, own), index]);
-  for (const file of (await git('ls-files', '-z')).split('\0').filter((name) => existsSync(join(path, name)))) {
-    for (const flag of ['--no-assume-unchanged', '--no-skip-worktree']) await git('update-index', flag, '--', file);
-  }
+  const tracked = (await git('ls-files', '-z')).split('\0').filter((name) => name !== '');
+  const there = tracked.filter((name) => lstatSync(join(path, name), { throwIfNoEntry: false }) !== undefined);
+  if (tracked.length > 0) await git('update-index', '--no-assume-unchanged', '--', ...tracked);
+  if (there.length > 0) await git('update-index', '--no-skip-worktree', '--', ...there);
   await git('add', '--all');
   return git('write-tree');
 }
@@ -88,7 +89,8 @@ it('keeps the tree that git add would write, shows what a diff shows, and stages
   const { path } = worktree;
   const begin = await git(path, 'rev-parse', 'HEAD');
   const property = fc.asyncProperty(fc.array(anAct, { minLength: 1, maxLength: 6 }), async (acts) => {
-    await git(path, 'checkout', '--quiet', '--force', '-B', worktree.branch, begin);
+    await git(path, 'symbolic-ref', 'HEAD', `refs/heads/${worktree.branch}`);
+    await git(path, 'update-ref', 'HEAD', begin);
     await git(path, 'read-tree', begin); // without flags
     await git(path, 'checkout-index', '--all', '--force');
     await git(path, 'clean', '--quiet', '-ffdx');
