@@ -1,6 +1,7 @@
-import { lstat } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NotKept } from '@callboard/contract';
+import { mapInSlices } from '../lib/breath.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import type { CommitWithTree, WorktreeFacts } from './describe-worktree.ts';
 import { nestedRepositories } from './git/command-line.ts';
@@ -124,16 +125,24 @@ async function findLeftOut(
   });
   const found = await nestedIn(git, path, submodules);
   const nested = new Set(found.map((one) => one.path));
-  for (const name of changed) {
-    if (nested.has(name)) continue;
+  const others = changed.filter((name) => !nested.has(name));
+  const sizes = await mapInSlices(others, (name) => sizeNow(join(path, name)));
+  others.forEach((name, index) => {
+    const bytes = sizes[index] ?? 0;
     // With all untracked files listed, only a repository stays a folder.
     if (name.endsWith('/')) found.push({ path: name.slice(0, -1), reason: 'nested-repository', bytes: null });
-    else {
-      const bytes = (await lstat(join(path, name)).catch(() => null))?.size ?? 0; // gone meanwhile
-      if (bytes > LARGEST_FILE_BYTES) found.push({ path: name, reason: 'too-large', bytes });
-    }
-  }
+    else if (bytes > LARGEST_FILE_BYTES) found.push({ path: name, reason: 'too-large', bytes });
+  });
   return found;
+}
+
+/** Synchronous, because there may be thousands: a thread would cost ten times as much. Zero for what is gone meanwhile. */
+function sizeNow(file: string): number {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  } catch {
+    return 0;
+  }
 }
 
 async function ignoredIn(git: Git, path: string): Promise<NotKept[]> {
