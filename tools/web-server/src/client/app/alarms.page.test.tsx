@@ -61,7 +61,7 @@ const waiting = QueuedMessage.parse({
 it('says on the board that the disk is nearly full, and beside a message why it waits, until there is room', async () => {
   const { user, server, shown } = open('/', { state: 'busy' }, { paused: FULL });
   server.answer({ get_queue: () => ({ queue: [waiting], held: false }) });
-  await screen.findByText(/The disk is nearly full: 90 MB are free/);
+  within(await screen.findByRole('alert')).getByText(/The disk is nearly full: 90 MB are free/);
   await user.click(screen.getByRole('link', { name: 'Login form' }));
   const queue = within(await screen.findByRole('region', { name: 'Queued messages' }));
   queue.getByText(/The disk is nearly full/);

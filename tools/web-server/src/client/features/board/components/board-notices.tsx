@@ -130,11 +130,14 @@ const waitingForReset = (view: BoardView): number =>
 function Warnings() {
   const { data: warnings = [] } = useQuery({ ...boardQuery, select: (view) => view.warnings });
   const { data: paused = null } = useQuery({ ...boardQuery, select: (view) => view.paused });
-  return (paused === null ? warnings : [paused, ...warnings]).map(withCheck).map((warning) => (
-    <Notice key={warning} text={warning}>
-      <CopyCommandOf text={warning} />
-    </Notice>
-  ));
+  const stopped = paused === null ? [] : [{ text: paused, note: FailureNote }];
+  return [...stopped, ...warnings.map((text) => ({ text, note: Note }))]
+    .map(({ text, note }) => ({ text: withCheck(text), note }))
+    .map(({ text, note }) => (
+      <Notice key={text} text={text} as={note}>
+        <CopyCommandOf text={text} />
+      </Notice>
+    ));
 }
 
 /** The offer of a sandbox to projects older than it, or why the sandbox does not work here. */
@@ -260,18 +263,25 @@ function FolderNotices() {
   );
 }
 
+interface NoticeProps {
+  text: string;
+  /** How it looks: a note by default. */
+  as?: typeof Note;
+  children: ReactNode;
+}
+
 /** A notice with its buttons. */
-function Notice({ text, children }: { text: string; children: ReactNode }) {
+function Notice({ text, as: Kind = Note, children }: NoticeProps) {
   return (
     <div className={boardCss.warning}>
-      <Note>
+      <Kind>
         <div className={css.notice}>
           <span>
             <CommandWords text={text} />
           </span>
           {children}
         </div>
-      </Note>
+      </Kind>
     </div>
   );
 }
