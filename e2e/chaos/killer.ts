@@ -8,8 +8,8 @@ import type { Random } from './random.ts';
 
 /** Parts of a machine to kill, and connections to cut. */
 export const VICTIMS = ['orchestrator', 'web server', 'supervisor', 'claude', 'web socket', 'connection'] as const;
-/** What there is with a shared store as well. A link is that of one machine to the database. */
-export const SHARED_VICTIMS = ['database', 'database connection', 'database link'] as const;
+/** What there is with a shared store as well. A database link is that of one machine, a machine link that of the others to it. */
+export const SHARED_VICTIMS = ['database', 'database connection', 'database link', 'machine link'] as const;
 /** A machine's link to the database, cut for longer than its lease; with the second, people declare the machine lost meanwhile. */
 export const LEASE_VICTIMS = ['machine cut off', 'machine lost'] as const;
 /** The server of the database is switched off, and its standby takes over. */
@@ -153,6 +153,11 @@ async function strike(target: Target, victim: Victim, outages: Outages, options:
     case 'database link': {
       const how = random.pick(CUTS);
       return link !== null && outages.begin(link, () => link.block(how), link.unblock);
+    }
+    case 'machine link': {
+      const { peers } = machine;
+      const how = random.pick(['refuse', 'swallow'] as const);
+      return peers !== null && outages.begin(peers, () => peers.block(how), peers.unblock);
     }
     default:
       return send(await partPid(machine.startedPid(), victim), 'SIGKILL');

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net';
 import type { Random } from './random.ts';
 
-/** The way from one machine to the database; each byte goes through it. */
-export interface DatabaseLink {
+/** The way from one machine to the database, or from the other machines to it; each byte goes through it. */
+export interface LinkProxy {
   readonly port: number;
   /** Cuts one open connection in the middle of its traffic; returns false if there is none. */
   cutOne(): boolean;
@@ -18,20 +18,22 @@ export interface DatabaseLink {
 }
 
 /** @param host where it listens: the loopback address, or that of the network to a machine in a namespace of its own */
-export async function createDatabaseLink(databasePort: number, random: Random, host: string): Promise<DatabaseLink> {
+export async function createLinkProxy(target: NetConnectOpts, random: Random, host: string): Promise<LinkProxy> {
   const open = new Map<Socket, Socket>();
   let blocked: 'refuse' | 'swallow' | null = null;
   const cut = (client: Socket, upstream: Socket) => {
     open.delete(client);
     client.resetAndDestroy();
-    upstream.resetAndDestroy();
+    // A socket in a folder cannot be reset.
+    if ('path' in target) upstream.destroy();
+    else upstream.resetAndDestroy();
   };
   // As PostgreSQL does it for Callboard: a machine may give a connection up while nobody can hear of that.
   const keepAlive = { keepAlive: true, keepAliveInitialDelay: 5_000 };
   const server = createServer({ noDelay: true, pauseOnConnect: true, ...keepAlive }, (client) => {
     client.on('error', () => undefined);
     if (blocked === 'refuse') return void client.resetAndDestroy();
-    const upstream = connect({ port: databasePort, host: '127.0.0.1', noDelay: true });
+    const upstream = connect({ ...target, noDelay: true });
     open.set(client, upstream);
     const end = () => {
       if (blocked === 'swallow') return; // nobody is told

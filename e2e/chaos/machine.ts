@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../test-support/free-port.ts';
 import { git } from '../../test-support/git.ts';
-import type { AtEnd } from '../../test-support/temporary-folder.ts';
+import { type AtEnd, temporaryFolder } from '../../test-support/temporary-folder.ts';
 import { type Installation, install, ofClone, type Running } from '../support/callboard.ts';
 import { type Door, doorOf } from './cutting-proxy.ts';
-import { createDatabaseLink } from './database-link.ts';
+import { createLinkProxy, type LinkProxy } from './link-proxy.ts';
 import { makeNamespace, type Namespace } from './namespaces.ts';
 import type { Random } from './random.ts';
 import type { Servers } from './servers.ts';
@@ -18,6 +19,10 @@ export interface Machine {
   readonly installation: Installation;
   /** Null with a store in a file. */
   readonly link: Link | null;
+  /** The way from the other machines to this one, for live text. Null with a store in a file. */
+  readonly peers: LinkProxy | null;
+  /** Lets this machine reach another one. */
+  meet(other: Machine): Promise<void>;
   /** The process that was started as `npm start` does; a new one after each restart. */
   startedPid(): number;
   /** Starts Callboard; again after its supervisor was killed. */
@@ -54,17 +59,24 @@ export interface MachineOptions {
 const REMOTE = 'git://127.0.0.1:1/team/shop.git';
 /** In a network of its own any port is free. */
 const PORT_IN_NAMESPACE = 3_100;
+const ORCHESTRATOR_PORT_IN_NAMESPACE = 3_101;
 
 /** Installs Callboard in a folder of its own, with a link to the database that can be cut. */
 export async function createMachine(options: MachineOptions): Promise<Machine> {
-  const { name, isEmulated, database, hasNamespace, atEnd } = options;
+  const { name, isEmulated, random, database, hasNamespace, atEnd } = options;
   const namespace = hasNamespace ? makeNamespace(atEnd) : null;
   const link = database === null ? null : await openLink(database, namespace, options);
+  const orchestratorPort = namespace === null ? await freePort() : ORCHESTRATOR_PORT_IN_NAMESPACE;
+  const peerSocket = join(await temporaryFolder(atEnd), 'peers.sock');
+  const toPeers = namespace === null ? { host: '127.0.0.1', port: orchestratorPort } : { path: peerSocket };
+  const peers = database === null ? null : await createLinkProxy(toPeers, random, '127.0.0.1');
+  if (peers !== null) atEnd(peers.close);
   const cutSockets = fileURLToPath(new URL('cut-sockets.ts', import.meta.url));
   const env = {
     CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex'),
     NODE_OPTIONS: `--import ${cutSockets}`,
     ...(link !== null && { CALLBOARD_DATABASE_URL: link.url, CALLBOARD_MACHINE_NAME: name }),
+    ...(peers !== null && { CALLBOARD_MACHINE_URL: `ws://127.0.0.1:${peers.port}` }),
   };
   const installation = await install(env, atEnd, isEmulated);
   if (database !== null) await git(installation.repo, 'remote', 'add', 'origin', REMOTE);
@@ -72,15 +84,21 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
   if (namespace !== null) {
     await namespace.lend(Number(new URL(installation.model.url).port), installation.folder);
     await namespace.offer(PORT_IN_NAMESPACE, socket);
+    await namespace.offer(ORCHESTRATOR_PORT_IN_NAMESPACE, peerSocket);
   }
   let running: Running | undefined;
   return {
     name,
     installation,
     link,
+    peers,
+    meet: async (other) => {
+      if (other.peers !== null) await namespace?.lend(other.peers.port, installation.folder);
+    },
     startedPid: () => running?.supervisor.pid ?? -1,
     async start() {
-      const more = database === null ? [] : ['--trust-shared-store'];
+      const ports = ['--orchestrator-port', String(orchestratorPort)];
+      const more = database === null ? [] : [...ports, '--trust-shared-store'];
       running = await installation.start(namespace === null ? 0 : PORT_IN_NAMESPACE, within(namespace), more);
     },
     door() {
@@ -104,7 +122,7 @@ async function openLink(
   { random, atEnd }: MachineOptions,
 ): Promise<Link & { url: string }> {
   const host = namespace?.host ?? '127.0.0.1';
-  const proxies = await Promise.all(ports.map((port) => createDatabaseLink(port, random, host)));
+  const proxies = await Promise.all(ports.map((port) => createLinkProxy({ port, host: '127.0.0.1' }, random, host)));
   for (const { close } of proxies) atEnd(close);
   const hosts = proxies.map(({ port }) => `${host}:${port}`);
   const own = url.replace(`@${new URL(url).host}/`, `@${hosts.join(',')}/`);

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { type BoardView, foldBoard } from '@callboard/contract';
+import { type BoardView, foldBoard, type StageId } from '@callboard/contract';
 import type { Transport } from '@callboard/contract/client';
 import { insist } from './people.ts';
 
 /** A client that knows the board through the event stream alone, over lost connections and restarts. */
 export interface Onlooker {
   readonly events: () => number;
+  /** How many pieces of a stage's live text have come. */
+  readonly pieces: (stageId: StageId) => number;
   /** Waits until the board built from the events can be compared with the real one; returns all differences, in words. */
   compare(signal: AbortSignal): Promise<string[]>;
 }
@@ -20,6 +22,7 @@ export async function lookOn(transport: Transport, signal: AbortSignal, mayResyn
   const wrong: string[] = [];
   let board: BoardView = await load();
   let events = 0;
+  const pieces = new Map<StageId, number>();
   /** The board that was loaded after a resync knows these. */
   let known = 0;
 
@@ -30,6 +33,7 @@ export async function lookOn(transport: Transport, signal: AbortSignal, mayResyn
         board = await load();
         known = board.seq;
       }
+      if (item.type === 'text-delta') pieces.set(item.data.stageId, (pieces.get(item.data.stageId) ?? 0) + 1);
       if (!('seq' in item) || item.seq <= known) continue;
       if (item.seq !== board.seq + 1) wrong.push(`event ${item.seq} where ${board.seq + 1} was due`);
       board = foldBoard(board, item);
@@ -41,6 +45,7 @@ export async function lookOn(transport: Transport, signal: AbortSignal, mayResyn
   looking.catch((error: unknown) => wrong.push(`the stream failed: ${String(error)}`));
   return {
     events: () => events,
+    pieces: (stageId) => pieces.get(stageId) ?? 0,
     async compare(within) {
       for (;;) {
         const real = await insist(within, () => transport.command('get_board', {}));

@@ -50,10 +50,12 @@ export async function openPlace(options: PlaceOptions): Promise<Place> {
   const opened = isShared ? await openServers({ ...options, settings, machines: count }) : null;
   const all: Machine[] = [];
   for (let n = 1; n <= count; n++) {
-    const machine = await createMachine({ ...options, name: `m${n}`, database: opened, hasNamespace });
+    all.push(await createMachine({ ...options, name: `m${n}`, database: opened, hasNamespace }));
+  }
+  for (const machine of all) {
+    for (const other of all) if (other !== machine) await machine.meet(other);
     await machine.start();
     options.atEnd(machine.stop);
-    all.push(machine);
   }
   const [first, ...others] = all;
   if (first === undefined) throw new Error('a place needs a machine');

@@ -38,7 +38,7 @@ export async function prove(
     outageMs: setting('OUTAGE_MS', short.outageMs),
     isEmulated: setting('EMULATOR', 0) === 1,
   });
-  const { killed, lost, doubled, wrongEvents, left, ...counts } = result;
+  const { killed, lost, doubled, wrongEvents, unheard, left, ...counts } = result;
   console.table({
     seed: given.seed,
     ...Object.fromEntries(Object.entries(killed).map(([victim, times]) => [`${victim}: killed or cut`, times])),
@@ -46,8 +46,10 @@ export async function prove(
     lost: lost.length,
     doubled: doubled.length,
     'events missing, doubled or misplaced': wrongEvents.length,
+    'machines whose live text does not arrive': unheard.length,
     'left behind': left.length,
     seconds: Math.round((performance.now() - begun) / 1_000),
   });
-  expect({ lost, doubled, wrongEvents, left }).toEqual({ lost: [], doubled: [], wrongEvents: [], left: [] });
+  const wrong = { lost, doubled, wrongEvents, unheard, left };
+  expect(wrong).toEqual({ lost: [], doubled: [], wrongEvents: [], unheard: [], left: [] });
 }

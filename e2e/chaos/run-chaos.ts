@@ -9,6 +9,7 @@ import type { Losses } from './beyond-lease.ts';
 import { createCuttingProxy } from './cutting-proxy.ts';
 import { type Killed, kill, STANDBY_VICTIMS, type Target, type Victims } from './killer.ts';
 import { leaveNothing } from './leave-nothing.ts';
+import { hearEachMachine } from './live-text.ts';
 import { TOKEN } from './machine.ts';
 import { lookOn, type Onlooker } from './onlooker.ts';
 import { answerAll, atMost, insist, type Ledger, say } from './people.ts';
@@ -44,12 +45,16 @@ export interface ChaosResult extends Account {
   /** Events that reached the onlookers, and what was wrong with them, in words. */
   events: number;
   wrongEvents: string[];
+  /** Machines whose live text does not arrive everywhere once all is there again, in words. */
+  unheard: string[];
   /** Connections, worktrees and sessions that were left behind, in words. */
   left: string[];
 }
 
 const PEOPLE = 12;
 const LONGEST_PAUSE_MS = 900;
+/** How many stages the onlookers watch, which has their live text sent from machine to machine. */
+const MOST_WATCHED = 12;
 
 /**
  * Lets people work at the board while parts of it are killed and connections are cut, and compares the ledger of what they
@@ -85,6 +90,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   // A conversation with nothing on disk cannot be resumed: by now each one has had its first turn.
   for (const stageId of stages) await untilQuiet(transport, stageId, signal);
   reached('every stage has had its first turn');
+  const watched = stages.slice(0, MOST_WATCHED);
+  // Not through any web server in turn: only the one that has a stream can be told what it watches.
+  for (const one of doors.each) await insist(signal, () => one.command('watch', { stageIds: watched }));
   const losses: Losses = new Map();
   const { transport: any, each } = doors;
   const target = { ...place, cutConnection: doors.cutOne, onMoved: doors.lead, transport: any, each } satisfies Target;
@@ -95,6 +103,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   reached('all has been said and struck');
   for (const stageId of stages) await untilQuiet(transport, stageId, signal);
   reached('all is quiet');
+  const unheard = await hearEachMachine(talkers, onlookers.slice(-doors.each.length), watched);
+  for (const stageId of watched) await untilQuiet(transport, stageId, signal);
   const alarms = await alarmsOf(transport, stages, signal);
   const wrongEvents = (await Promise.all(onlookers.map(({ compare }) => compare(signal)))).flat();
   reached('the onlookers have been compared');
@@ -108,7 +118,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const result = {
     ...{ killed, network: place.network, decisions: ledger.decisions.size, messages: ledger.messages.length },
     taken: [...losses.values()].reduce((sum, times) => sum + times, 0),
-    ...{ events: onlookers.reduce((sum, { events }) => sum + events(), 0), wrongEvents },
+    ...{ events: onlookers.reduce((sum, { events }) => sum + events(), 0), wrongEvents, unheard },
     ...{ ...accounted, lost: [...accounted.lost, ...alarms] },
   };
   reached(`${result.lost.length} lost, ${result.doubled.length} doubled, ${wrongEvents.length} events wrong`);
@@ -181,7 +191,7 @@ function work(name: string, random: Random): string {
 }
 
 /** Who talks, where they record it, and until when. */
-interface Talkers {
+export interface Talkers {
   transport: Transport;
   ledger: Ledger;
   random: Random;

@@ -21,10 +21,14 @@ interface TakingParts {
   worktrees: Pick<Worktrees, 'dropTurns'>;
 }
 
+/** When one that could not go is tried again, first and at most: another git may have been at work there for a moment. */
+const FIRST_PAUSE_MS = 3_000;
+const LONGEST_PAUSE_MS = 600_000;
+
 /**
  * Takes the worktrees away that this machine had when it was declared lost, each once nothing can go on in it any more: its stage
- * was started elsewhere, is done, or was deleted. Does so now, for what happened while this machine was away, and whenever such a
- * stage changes.
+ * was started elsewhere, is done, or was deleted. Does so now, for what happened while this machine was away, whenever such a
+ * stage changes, and less and less often as long as one cannot go.
  */
 export function takeFormerWorktrees(context: StartContext, membership: Membership | null, parts: TakingParts): void {
   if (membership === null) return;
@@ -35,14 +39,20 @@ export function takeFormerWorktrees(context: StartContext, membership: Membershi
   const stopped = new AbortController();
   /** The stages whose former worktrees this machine has; null until they were read. */
   let watched: ReadonlySet<StageId> | null = null;
+  let again: NodeJS.Timeout | undefined;
+  let pauseMs = FIRST_PAUSE_MS;
 
   async function pass(): Promise<void> {
+    clearTimeout(again);
     const all = await store.read.formerWorktrees.listOf(here);
     watched = new Set(all.map(({ stageId }) => stageId));
+    let staying = 0;
     for (const former of all) {
       stopped.signal.throwIfAborted();
-      await settle(context, settling, former);
+      if (!(await settle(context, settling, former))) staying += 1;
     }
+    if (staying > 0) again = setTimeout(worker.nudge, pauseMs).unref();
+    pauseMs = staying > 0 ? Math.min(2 * pauseMs, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
   }
 
   const worker = createNudgedWorker(
@@ -62,22 +72,27 @@ export function takeFormerWorktrees(context: StartContext, membership: Membershi
     for (const stop of unlisten) stop();
     stopped.abort();
     await worker.stop();
+    clearTimeout(again);
   });
   worker.nudge();
 }
 
+/** @returns false if it should go, and could not */
 async function settle(
   { log }: StartContext,
   parts: TakingParts & { membership: Membership },
   former: FormerWorktree,
-): Promise<void> {
+): Promise<boolean> {
   const { store, cleaning, trash, worktrees } = parts;
   const { stageId, projectId, repository } = former;
   const found = await store.read.stages.find(stageId);
   const stage = found?.projectId === projectId ? found : null;
   const fate = formerFate(former, stage);
-  if (fate === 'waits') return;
-  if (fate === 'own') return store.transact((tx) => tx.formerWorktrees.remove(former));
+  if (fate === 'waits') return true;
+  if (fate === 'own') {
+    await store.transact((tx) => tx.formerWorktrees.remove(former));
+    return true;
+  }
   try {
     if (!former.isTaken) {
       const { isThere, kept } = await cleaning.cleanFormer(former);
@@ -86,14 +101,16 @@ async function settle(
       await note(store, { ...former, isTaken: true, told: null }, text);
       log.info({ stageId, path: former.worktree.path, fate, trashId: entry?.id }, 'a former worktree was taken away');
     }
-    if (fate !== 'deleted') return;
+    if (fate !== 'deleted') return true;
     if (repository !== null) await worktrees.dropTurns({ path: repository }, stageId);
     await store.transact((tx) => tx.formerWorktrees.remove(former));
+    return true;
   } catch (error) {
     // Whatever else keeps this one there must not keep the others.
     if (isStorageFailure(error)) throw error;
     log.warn({ err: error, stageId }, 'a former worktree stays');
     await tellWhyItStays(parts, former, messageOf(error));
+    return false;
   }
 }
 

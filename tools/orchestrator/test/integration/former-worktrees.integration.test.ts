@@ -117,7 +117,14 @@ describe.skipIf(postgresLack !== '')(
       await startElsewhere(desk, resumed.stageId); // on attic
       expect(await pathOf(desk, resumed.stageId)).toBe(resumed.path);
       await client.command('update_stage', { stageId: moved.stageId, patch: { machine: 'desk' } });
+      await git(attic.repo, 'worktree', 'lock', moved.path);
       await startElsewhere(desk, moved.stageId);
+      await until('it was said that it stays', async () =>
+        (await noticesOf(desk, moved.stageId, 'old-worktree')).some((text) =>
+          text.includes('still has its old worktree'),
+        ),
+      );
+      await git(attic.repo, 'worktree', 'unlock', moved.path); // which nobody tells Callboard
       await untilGone(moved.path);
       expect(await refsOf(attic.repo, deleted.stageId)).toContain('-lost-');
       await client.command('remove_stage', { stageId: deleted.stageId });
