@@ -1,5 +1,7 @@
-import { fireEvent, screen, within } from '@testing-library/react';
+import { MergePlan, StageId } from '@callboard/contract';
+import { act, fireEvent, screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
+import { openCompleteDialog } from '../data/complete-dialog.ts';
 import { fileDiff, openChanges, stageDiff } from '../test/open-changes.ts';
 import { problem } from '../test/page-server.ts';
 import { at, session } from '../test/samples.ts';
@@ -220,4 +222,37 @@ it('folds what was viewed, on every device, and all files at once', async () => 
   await changes.findByText('# The shop');
   await user.click(changes.getByRole('button', { name: 'Collapse all' }));
   await expect.poll(() => [changes.queryByText('# The shop'), changes.queryByText('one')]).toEqual([null, null]);
+});
+
+it('takes nothing for looked at that arrives when a person has left the changes', async () => {
+  const seen = stageDiff([fileDiff('a.ts')]);
+  const { user, server, changes, sent } = await openChanges(seen, { 'a.ts': '@@ -1 +1 @@\n+x\n' });
+  await changes.findByText(/compared with/);
+  const newer = { head: 'd'.repeat(40), tree: 'e'.repeat(40) };
+  const plan = MergePlan.parse({
+    ...{ branch: seen.branch, ...newer, into: 'main', commits: 2, files: 1 },
+    ...{ uncommitted: [], uncommittedCount: 0, conflicts: [], refusal: null },
+  });
+  const late = Promise.withResolvers<void>();
+  server.answer({
+    get_completion: () => ({ completion: { plan, undo: null } }),
+    async get_diff({ path }) {
+      if (path === undefined) await late.promise;
+      return { diff: { ...seen, ...newer, files: [fileDiff('a.ts'), fileDiff('b.ts')] } };
+    },
+  });
+  const reads = sent('get_diff').length;
+  const lastTurn = { outcome: 'succeeded', message: '', at: at(1) };
+  server.emit('session-updated', session('STAGE-1', { state: 'idle', lastTurn, stateSince: at(1) }));
+  await expect.poll(() => sent('get_diff').length).toBeGreaterThan(reads);
+  await user.click(screen.getByRole('link', { name: 'Transcript' }));
+  act(() => openCompleteDialog(StageId.parse('STAGE-1')));
+  const dialog = within(await screen.findByRole('dialog', { name: 'Complete Login form' }));
+  await dialog.findByText('The work has changed since you looked at it.');
+  late.resolve();
+  await expect.poll(() => document.body.textContent).toContain('Changes 2'); // it has arrived, behind the dialog
+  await user.click(dialog.getByRole('button', { name: 'Look at the changes' }));
+  await screen.findByRole('region', { name: 'Changes' });
+  act(() => openCompleteDialog(StageId.parse('STAGE-1')));
+  await screen.findByRole('button', { name: 'Merge into main' });
 });

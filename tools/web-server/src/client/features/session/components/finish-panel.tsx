@@ -26,8 +26,9 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { MiddleCut } from '../../../ui/middle-cut.tsx';
 import { completionQuery, useAskClaude, useFinishStage } from '../api/completion.ts';
-import { stageDiffQuery, useReloadDiff } from '../api/stage-diff.ts';
+import { useReloadDiff } from '../api/stage-diff.ts';
 import { type FinishChoice, useFinishChoice } from '../model/merge-method.ts';
+import { useShownChanges } from '../model/shown-changes.ts';
 import css from './finish.module.css';
 import { MergeWays } from './merge-ways.tsx';
 import { PullRequestPanel } from './pull-request-panel.tsx';
@@ -208,7 +209,7 @@ function CompleteOnly({ stage, isDialog = false, completion, finish, isLesser, i
 
 /** Shows the changes as they are now, if a person was shown others before; null if not. Nobody merges what they did not look at. */
 function useLookAgain({ id }: StageView, plan: MergePlan | null): (() => void) | null {
-  const { data: shown } = useQuery({ ...stageDiffQuery(id), enabled: false });
+  const shown = useShownChanges((state) => state.shown[id]);
   const reload = useReloadDiff(id);
   const navigate = useNavigate();
   if (shown === undefined || plan === null || (shown.head === plan.head && shown.tree === plan.tree)) return null;

@@ -6,6 +6,7 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { rangeDiffQuery, stageDiffQuery, useReloadDiff } from '../api/stage-diff.ts';
 import { inTreeOrder } from '../model/change-tree.ts';
 import { useReviewUi } from '../model/review-ui.ts';
+import { useShownChanges } from '../model/shown-changes.ts';
 import { ChangesView } from './changes-view.tsx';
 import { LinkedComment } from './linked-comment.tsx';
 import css from './stage-changes.module.css';
@@ -31,6 +32,9 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
     // A part of the changes may not have its file.
     if (linked !== null) useReviewUi.getState().setRange(stage.id, '');
   }, [linked, stage.id]);
+  useEffect(() => {
+    if (all.data !== undefined) useShownChanges.getState().show(stage.id, all.data);
+  }, [all.data, stage.id]);
   const reload = useReloadDiff(stage.id);
   useReloadAtSteps(stage, reload);
   const shown = useShown(range, data);
