@@ -11,7 +11,7 @@ import { type InTerminal, inTerminal } from '../../test-support/in-terminal.ts';
 import { knowClaude } from '../../test-support/known-claude.ts';
 import { createQuickNpm } from '../../test-support/npm.ts';
 import { type AtEnd, temporaryFolder } from '../../test-support/temporary-folder.ts';
-import { until, waitFor } from '../../test-support/until.ts';
+import { waitFor } from '../../test-support/until.ts';
 import { withoutRunner } from '../../test-support/without-runner.ts';
 import { isFresh } from '../../tools/cli/bin/sources.js';
 import { tokenEnv } from './api.ts';
@@ -72,9 +72,6 @@ export interface Running {
   /** As Ctrl-C does. */
   stop(): Promise<void>;
 }
-
-/** How long a process that `down` has killed may still be seen. */
-const GONE_MS = 5_000;
 
 type Emulator = boolean | ((folder: string) => Promise<string>);
 
@@ -175,13 +172,7 @@ export async function install(
   atEnd(async () => {
     if ((await processesOf(folder)).length === 0) return; // no session is left to end
     const { code, output } = await installation.command('down');
-    let left: string[] = [];
-    // One that was killed may take a moment to be gone on a busy machine.
-    const isEmpty = async () => {
-      left = await processesOf(folder);
-      return left.length === 0;
-    };
-    await until('all processes are gone', isEmpty, { withinMs: GONE_MS }).catch(() => undefined); // they are named below
+    const left = await processesOf(folder);
     if (code !== 0 || left.length > 0) throw new Error(`left running: ${left.join('; ')} ${output}`);
   });
   return installation;

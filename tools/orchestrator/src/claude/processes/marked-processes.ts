@@ -1,5 +1,5 @@
 import { shareRuns } from '../../lib/shared-runs.ts';
-import { environmentOf, listPids } from './process-table.ts';
+import { eachEnvironment } from './process-table.ts';
 
 /** The variable that marks a launch's process and everything it starts, including Bash commands in their own process groups. */
 export const LAUNCH_MARKER = 'CB_LAUNCH';
@@ -22,21 +22,15 @@ export const findCommandProcesses: () => Promise<ReadonlyMap<string, readonly nu
 
 async function readAll(name: string): Promise<ReadonlyMap<string, readonly number[]>> {
   const found = new Map<string, readonly number[]>();
-  for (const pid of await listPids()) {
-    const marker = await markerOf(pid, name);
-    if (marker !== null) found.set(marker, [...(found.get(marker) ?? []), pid]);
+  for await (const { pid, variables } of eachEnvironment()) {
+    const marker = variables.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1);
+    if (marker !== undefined) found.set(marker, [...(found.get(marker) ?? []), pid]);
   }
   return found;
 }
 
-/** Null for a process without such a marker, that is gone, or that belongs to another user. */
-async function markerOf(pid: number, name: string): Promise<string | null> {
-  const marker = (await environmentOf(pid))?.find((entry) => entry.startsWith(`${name}=`));
-  return marker === undefined ? null : marker.slice(name.length + 1);
-}
-
 /** Whether a living process has this variable, as `NAME=value`, as far as we may read them. Needs `/proc`; without it none has. */
 export async function hasProcessWith(variable: string): Promise<boolean> {
-  for (const pid of await listPids()) if ((await environmentOf(pid))?.includes(variable)) return true;
+  for await (const { variables } of eachEnvironment()) if (variables.includes(variable)) return true;
   return false;
 }

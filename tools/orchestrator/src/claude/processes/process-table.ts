@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseProcStat } from '@callboard/runtime/process-identity';
 import { shareRuns } from '../../lib/shared-runs.ts';
 
@@ -57,6 +58,43 @@ export function childrenOf(pid: number): number[] | null {
 export async function environmentOf(pid: number): Promise<string[] | null> {
   const text = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => null);
   return text === null ? null : text.split('\0');
+}
+
+/** How often it is looked for processes that were started meanwhile, or were between two programs. */
+const MAX_ROUNDS = 6;
+/** A process needs less to start another program, unless it is kept from running. */
+const BETWEEN_PROGRAMS_MS = 2;
+
+/**
+ * The environments of all processes that we may read, as `NAME=value`. A process that is started while others are read is not
+ * missed, nor one that starts another program just then: until that runs, its environment reads as empty (seen).
+ */
+export async function* eachEnvironment(): AsyncGenerator<{ pid: number; variables: readonly string[] }> {
+  const read = new Set<number>();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const pids = (await listPids()).filter((pid) => !read.has(pid));
+    if (pids.length === 0) return;
+    let isAnyBetween = false;
+    for (const pid of pids) {
+      const variables = await environmentOf(pid);
+      if (variables?.[0] === '' && hasProgram(pid)) {
+        isAnyBetween = true;
+        continue;
+      }
+      read.add(pid);
+      if (variables !== null) yield { pid, variables };
+    }
+    if (isAnyBetween) await sleep(BETWEEN_PROGRAMS_MS);
+  }
+}
+
+/** False for threads of the kernel and for the dead. Synchronous, because there are many: a thread would cost ten times as much. */
+function hasProgram(pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`) !== '';
+  } catch {
+    return false; // or another user's
+  }
 }
 
 /** The words of a process's command line, with the program; none if they may not be read. */
