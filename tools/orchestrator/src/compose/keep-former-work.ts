@@ -9,12 +9,13 @@ import { pathExists } from '../lib/path-exists.ts';
 import type { FormerWorktree } from '../store/ports/machine-tables.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
+import { findUnrecorded } from './find-unrecorded.ts';
 import type { Membership } from './join-machines.ts';
 import type { StartContext } from './start-context.ts';
 
 interface FormerParts {
   store: Store;
-  worktrees: Pick<Worktrees, 'keepTurn'>;
+  worktrees: Pick<Worktrees, 'keepTurn' | 'leftByStart'>;
   membership: Membership;
 }
 
@@ -38,6 +39,7 @@ export async function keepFormerWork(
 ): Promise<void> {
   if (membership === null || !membership.wasLost) return;
   const parts = { ...others, membership };
+  await findUnrecorded(context, parts);
   for (const former of await findFormer(context, parts)) await keepOne(context, parts, former);
   // Not before: whoever is killed in between begins again at the next start.
   const { claims, epoch } = membership;
@@ -47,7 +49,7 @@ export async function keepFormerWork(
 async function findFormer({ config }: StartContext, { store, membership }: FormerParts): Promise<Former[]> {
   const { here } = membership.claims;
   const worktrees = (await store.read.formerWorktrees.listOf(here)).filter(
-    ({ isKept, isTaken }) => !isKept && !isTaken,
+    ({ isRecorded, isKept, isTaken }) => isRecorded && !isKept && !isTaken,
   );
   const marked = await findMarkedProcesses();
   const found: Former[] = worktrees.map((worktree) => ({ stageId: worktree.stageId, worktree, running: [] }));

@@ -44,7 +44,7 @@ export function takeFormerWorktrees(context: StartContext, membership: Membershi
 
   async function pass(): Promise<void> {
     clearTimeout(again);
-    const all = await store.read.formerWorktrees.listOf(here);
+    const all = (await store.read.formerWorktrees.listOf(here)).filter(({ isRecorded }) => isRecorded);
     watched = new Set(all.map(({ stageId }) => stageId));
     let staying = 0;
     for (const former of all) {

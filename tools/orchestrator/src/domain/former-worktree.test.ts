@@ -14,7 +14,14 @@ const lostOn = (machine: MachineId, path: string | null) => ({
 
 const former = {
   ...{ machineId: ATTIC, stageId: stageId('STAGE-1'), stageTitle: 'Login', projectName: 'Shop', repository: '/shop' },
-  ...{ projectId: ProjectId.parse('shop'), worktree: at(PATH), isKept: true, isTaken: false, told: null },
+  ...{
+    projectId: ProjectId.parse('shop'),
+    worktree: at(PATH),
+    isRecorded: true,
+    isKept: true,
+    isTaken: false,
+    told: null,
+  },
 };
 
 const FATES: [string, Partial<Stage> | null, string][] = [

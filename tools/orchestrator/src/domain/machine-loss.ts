@@ -1,5 +1,12 @@
-import { isChecking, isReviewing, type LostOn, type MachineId, type Stage, type StageId } from '@callboard/contract';
-import type { FormerWorktree } from '../store/ports/machine-tables.ts';
+import {
+  isChecking,
+  isReviewing,
+  type LostOn,
+  type MachineId,
+  type Stage,
+  type StageId,
+  type Worktree,
+} from '@callboard/contract';
 import type { SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
@@ -20,7 +27,7 @@ export async function loseStage(tx: Tx, stage: Stage, loss: Loss): Promise<void>
   const updated: Stage = { ...stage, machineId: null, worktree: null, setup: null, lost, updatedAt: tx.now };
   await tx.stages.update(updated);
   await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage: updated } });
-  if (stage.worktree !== null) await noteFormer(tx, stage, { machineId: loss.machineId, worktree: stage.worktree });
+  await noteFormer(tx, stage, loss.machineId);
   await tx.mergeIntents.remove(stage.id);
   await endCommands(tx, stage.id, reasonOf(loss));
   const session = await tx.sessions.find(stage.id);
@@ -34,20 +41,22 @@ export async function loseStage(tx: Tx, stage: Stage, loss: Loss): Promise<void>
   await changeSession(tx, stage.id, (change) => settle(tx, change, loss, lost));
 }
 
-/** Whatever becomes of the stage, the machine finds its worktree by this when it is back. */
-async function noteFormer(
-  tx: Tx,
-  { id, title, projectId }: Stage,
-  where: Pick<FormerWorktree, 'machineId' | 'worktree'>,
-): Promise<void> {
+/** Whatever becomes of the stage, the machine finds its worktree by this when it is back: also one that a start had just made. */
+async function noteFormer(tx: Tx, stage: Stage, machineId: MachineId): Promise<void> {
+  const { id, title, projectId, worktree } = stage;
   const project = await tx.projects.find(projectId);
   const places = await tx.projectPlaces.list();
-  const place = places.find((one) => one.projectId === projectId && one.machineId === where.machineId);
+  const place = places.find((one) => one.projectId === projectId && one.machineId === machineId);
   await tx.formerWorktrees.save({
-    ...{ ...where, stageId: id, stageTitle: title, projectId, projectName: project?.name ?? projectId },
+    ...{ machineId, stageId: id, stageTitle: title, projectId, projectName: project?.name ?? projectId },
+    ...{ worktree: worktree ?? firstChoice(stage), isRecorded: worktree !== null },
     ...{ repository: place?.path ?? null, isKept: false, isTaken: false, told: null },
   });
 }
+
+const firstChoice = ({ id, branch, base }: Stage): Worktree => ({
+  ...{ path: id, branch: branch ?? `callboard/${id}`, base: base ?? 'HEAD' },
+});
 
 const reasonOf = ({ machine, by }: Loss): string => `Interrupted on ${machine}, which ${by} declared lost.`;
 

@@ -44,7 +44,7 @@ export function createWorktreeFinder({ store, dataDir, here }: FinderParts): Wor
     if (folder === null) return [];
     const stages = (await store.read.stages.list()).filter((stage) => stage.projectId === projectId);
     const former = here === null ? [] : await store.read.formerWorktrees.listOf(here);
-    const left = former.filter((one) => one.projectId === projectId && !one.isTaken);
+    const left = former.filter((one) => one.projectId === projectId && one.isRecorded && !one.isTaken);
     const entries = await readdir(folder, { withFileTypes: true });
     // Callboard names them after their stages.
     const names = entries.filter((entry) => entry.isDirectory() && StageId.safeParse(entry.name).success);

@@ -32,6 +32,7 @@ import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts'
 import { afterOtherGit } from './git/other-git.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
 import { type KeptTurns, keptTurns } from './kept-turns.ts';
+import { type LeftByStart, leftByStart } from './left-by-start.ts';
 import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
 import { type BaseWish, knownBase, newestBase } from './newest-base.ts';
 import { type Publishing, publishing } from './publishing.ts';
@@ -69,7 +70,7 @@ export interface EnsureOptions {
 }
 
 /** One worktree and branch for each stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
-export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns {
+export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns, LeftByStart {
   /**
    * Returns the top folder of the repository that contains `path`.
    * @throws Rejection `not_a_repository`, `no_commits`
@@ -177,30 +178,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
   const makings = createKeyedMutex();
 
   return {
-    async inspect(path) {
-      if (!(await pathExists(path))) throw new Rejection('not_a_repository', `There is no folder ${path}.`);
-      const both = await git.try(path, ['rev-parse', '--show-toplevel', 'HEAD^{commit}']);
-      if (!both.failed) return { root: await realpath(both.stdout.trimEnd().split('\n').slice(0, -1).join('\n')) };
-      const top = await git.try(path, ['rev-parse', '--show-toplevel']);
-      if (top.failed) {
-        const bare = await git.try(path, ['rev-parse', '--is-bare-repository']);
-        if (bare.stdout.trim() === 'true') {
-          const message = `${path} is a bare repository: it has no files to work on. Clone it, and add the clone.`;
-          throw new Rejection('not_a_repository', message);
-        }
-        const advice = `Choose another folder, or make a repository: \`cd '${path.replaceAll("'", "'\\''")}' && git init && git commit --allow-empty -m "First commit"\``;
-        throw new Rejection('not_a_repository', `${path} is not a git repository. ${advice}`);
-      }
-      const root = await realpath(top.stdout.trim());
-      const head = await git.try(root, ['rev-parse', '--verify', 'HEAD^{commit}']);
-      if (head.failed) {
-        const advice =
-          'Each stage gets a branch, which begins at a commit. Make a first commit, then add the repository.';
-        throw new Rejection('no_commits', `The repository at ${root} has no commit yet. ${advice}`);
-      }
-      return { root };
-    },
-
+    inspect: (path) => inspectRepository(git, path),
     ensure: (project, stageId, recorded, { start = { base: null, branch: null }, tell = () => undefined } = {}) =>
       makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, start, tell })),
     knownBase: (project, wish) => knownBase(git, project, wish),
@@ -218,6 +196,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     ...publishing(git),
     ...takingAway(git, makings),
     ...keptTurns(git, generated, dataDir),
+    ...leftByStart({ git, dataDir, makings }),
 
     gitSettings: (project) => git.inspect(project.path),
     settingsFiles: (project, worktree) => settingsFiles(worktree.path, project.path),
@@ -245,6 +224,30 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     planRemoval: (project, worktree) => planRemoval(git, project, worktree),
     remove: (project, worktree, order) => makings(project.path, () => removeWorktree(git, project, worktree, order)),
   };
+}
+
+/** See `Worktrees.inspect`. */
+async function inspectRepository(git: Git, path: string): Promise<{ root: string }> {
+  if (!(await pathExists(path))) throw new Rejection('not_a_repository', `There is no folder ${path}.`);
+  const both = await git.try(path, ['rev-parse', '--show-toplevel', 'HEAD^{commit}']);
+  if (!both.failed) return { root: await realpath(both.stdout.trimEnd().split('\n').slice(0, -1).join('\n')) };
+  const top = await git.try(path, ['rev-parse', '--show-toplevel']);
+  if (top.failed) {
+    const bare = await git.try(path, ['rev-parse', '--is-bare-repository']);
+    if (bare.stdout.trim() === 'true') {
+      const message = `${path} is a bare repository: it has no files to work on. Clone it, and add the clone.`;
+      throw new Rejection('not_a_repository', message);
+    }
+    const advice = `Choose another folder, or make a repository: \`cd '${path.replaceAll("'", "'\\''")}' && git init && git commit --allow-empty -m "First commit"\``;
+    throw new Rejection('not_a_repository', `${path} is not a git repository. ${advice}`);
+  }
+  const root = await realpath(top.stdout.trim());
+  const head = await git.try(root, ['rev-parse', '--verify', 'HEAD^{commit}']);
+  if (head.failed) {
+    const advice = 'Each stage gets a branch, which begins at a commit. Make a first commit, then add the repository.';
+    throw new Rejection('no_commits', `The repository at ${root} has no commit yet. ${advice}`);
+  }
+  return { root };
 }
 
 type Finishing = Pick<

@@ -1,13 +1,16 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { Machine } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
 import { itAll } from '../../../../test-support/it-all.ts';
 import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
 import { createCluster } from '../support/cluster.ts';
+import { gitThat } from '../support/git-that-dies.ts';
 import type { Kit } from '../support/kit.ts';
 
 /** Two machines, a stage on the second one for each title, at rest after its first turn, and what loses that machine. */
@@ -24,14 +27,20 @@ async function setUp(titles: readonly string[], before: (attic: Kit) => Promise<
     stages.set(title, { stageId, path: await pathOf(desk, stageId) });
   }
   const of = (title: string) => stages.get(title) ?? expect.fail(title);
-  async function lose() {
+  async function stopAndLose() {
     await attic.stop();
-    const { machines } = await client.command('get_machines');
-    const machineId = machines.find(({ name }) => name === 'attic')?.id ?? expect.fail();
-    await client.event('machine-updated', ({ machine }) => machine.id === machineId && machine.state === 'unreachable');
-    await client.command('declare_machine_lost', { machineId });
+    await declareLost(desk);
   }
-  return { desk, attic, client, of, lose };
+  return { desk, attic, client, of, lose: stopAndLose };
+}
+
+/** Waits until `attic` does not answer any more, and declares it lost. */
+async function declareLost({ client }: Kit, withinMs = 15_000): Promise<void> {
+  const { machines } = await client.command('get_machines');
+  const machineId = machines.find(({ name }) => name === 'attic')?.id ?? expect.fail();
+  const isAway = ({ machine }: { machine: Machine }) => machine.id === machineId && machine.state === 'unreachable';
+  await client.event('machine-updated', isAway, { withinMs });
+  await client.command('declare_machine_lost', { machineId });
 }
 
 async function pathOf({ client }: Kit, stageId: string): Promise<string> {
@@ -46,6 +55,8 @@ async function startElsewhere({ client }: Kit, stageId: string): Promise<void> {
 
 const noticesOf = async ({ client }: Kit, stageId: string, code: string) =>
   (await client.transcript(stageId)).flatMap((one) => (one.kind === 'notice' && one.code === code ? [one.text] : []));
+
+const isClaimed = ({ machineId }: { machineId: string | null }) => machineId !== null;
 
 const untilGone = (path: string) => until(`${path} is gone`, () => !existsSync(path));
 
@@ -142,6 +153,50 @@ describe.skipIf(postgresLack !== '')(
       await client.state(moved.stageId, 'ended');
       await client.command('remove_stage', { stageId: moved.stageId });
       await until('its refs are gone', async () => (await refsOf(attic.repo, moved.stageId)) === '');
+    });
+
+    it('is found by its machine also if it was lost before a start could say that it had made it', {
+      timeout: 120_000,
+    }, async () => {
+      const cluster = await createCluster(await createDatabase());
+      const desk = await cluster.join('desk');
+      const folder = await temporaryFolder();
+      const made = join(folder, 'made');
+      const hangs = `"$real" "$@"; touch '${made}'; while test -e '${made}'; do sleep 0.1; done; exit 0`;
+      const path = await gitThat(folder, process.env.PATH ?? '', 'worktree add', hangs);
+      const attic = await cluster.join('attic', { where: 'apart', programs: path.split(':')[0] ?? '' });
+      const folders = join(attic.dataDir, 'worktrees', 'shop');
+      await mkdir(join(folders, 'STAGE-1'), { recursive: true });
+      await writeFile(join(folders, 'STAGE-1', 'mine.txt'), 'mine'); // somebody else's
+      const { client } = desk;
+      const ids: string[] = [];
+      const starts: Promise<unknown>[] = [];
+      for (const title of ['made', 'waits for the first one']) {
+        const fields = { projectId: 'shop', title, prompt: prompt({ steps: [{ text: 'Ready.' }] }), machine: 'attic' };
+        ids.push((await client.command('create_stage', fields)).stage.id);
+        starts.push(client.command('start_stage', { stageId: ids.at(-1) ?? '' }).catch(() => null));
+        await until('git has made the first worktree', () => existsSync(made));
+      }
+      await until('both were begun', async () => (await client.command('get_board', {})).stages.every(isClaimed));
+      await attic.kill();
+      await rm(made);
+      await Promise.all(starts);
+      expect(await readdir(folders)).toEqual(['STAGE-1', 'STAGE-1-2']);
+
+      await declareLost(desk, 45_000); // the lease of a process of its own has its usual length
+      for (const stageId of ids) {
+        await client.command('update_stage', { stageId, patch: { machine: 'desk' } });
+        await startElsewhere(desk, stageId);
+      }
+      await attic.start();
+      await untilGone(join(folders, 'STAGE-1-2'));
+      const told = async (nth: number) => noticesOf(desk, ids[nth] ?? '', 'old-worktree');
+      await until('it is told', async () => (await told(0)).length > 0);
+      expect(await told(0)).toEqual([
+        'attic has taken its old worktree of this stage away, since the stage was started on desk. It had nothing that is not merged.',
+      ]);
+      expect(await told(1)).toEqual([]);
+      expect(await readFile(join(folders, 'STAGE-1', 'mine.txt'), 'utf8')).toBe('mine');
     });
 
     itAll(

@@ -73,7 +73,13 @@ export interface FormerWorktree {
   projectName: string;
   /** Where the repository was on that machine; null if unknown. */
   repository: string | null;
+  /** Its name is that of its folder; the data directory of a machine may move. */
   worktree: Worktree;
+  /**
+   * False if the machine was lost during the stage's first start, so that only the machine can find out whether it made one, and
+   * under which name.
+   */
+  isRecorded: boolean;
   /** Whether the machine, back again, has kept its files on a ref. */
   isKept: boolean;
   /** Whether it is gone from that machine. Its refs are there until the stage is deleted. */

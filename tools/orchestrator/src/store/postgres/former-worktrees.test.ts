@@ -35,7 +35,14 @@ it.skipIf(postgresLack !== '')(
           projectId: project.id,
           projectName: project.name,
         },
-        ...{ repository: '/attic/shop', worktree: WORKTREE, isKept: false, isTaken: false, told: null },
+        ...{
+          repository: '/attic/shop',
+          worktree: WORKTREE,
+          isRecorded: true,
+          isKept: false,
+          isTaken: false,
+          told: null,
+        },
       },
     ]);
     const [first = expect.fail()] = found;

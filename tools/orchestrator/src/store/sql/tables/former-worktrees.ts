@@ -12,6 +12,7 @@ const Former = z.object({
   projectName: z.string(),
   repository: z.string().nullable(),
   worktree: Worktree,
+  isRecorded: z.boolean().default(true), // all were, before this was noted
   isKept: z.boolean(),
   isTaken: z.boolean(),
   told: z.string().nullable(),
