@@ -123,11 +123,8 @@ async function tellWhyItStays(
   if (former.told === reason) return;
   const name = await membership.machines.nameOf(membership.claims.here);
   const { path } = former.worktree;
-  await note(
-    store,
-    { ...former, told: reason },
-    `${name} still has its old worktree of this stage, ${path}. ${reason}`,
-  );
+  const where = reason.includes(path) ? '' : `, ${path}`;
+  await note(store, { ...former, told: reason }, `${name} still has its old worktree of this stage${where}. ${reason}`);
 }
 
 const note = (store: Store, former: FormerWorktree, text: string): Promise<void> =>

@@ -8,11 +8,10 @@ import { openPostgresStore } from '../store/postgres/postgres-store.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import { createLease } from './lease.ts';
 
-async function open() {
+async function open(report = async () => machineReport()) {
   const { store } = await openTestStore();
   const id = machineId(1);
-  const report = async () => machineReport();
-  const epoch = await store.transact(async (tx) => tx.machines.register(id, await report(), LEASE_MS));
+  const epoch = await store.transact(async (tx) => tx.machines.register(id, machineReport(), LEASE_MS));
   const { edges, moved } = movableEdges(nodeEdges);
   const onEnded = vi.fn();
   const times = { leaseMs: LEASE_MS, renewMs: 3_600_000, marginMs: 10_000 };
@@ -64,6 +63,17 @@ it.skipIf(postgresLack !== '').each([
   }
   expect(await other.transact((tx) => tx.machines.noteUnreachable())).toEqual([]);
   await expect(other.transact((tx) => tx.machines.declareLost(here))).resolves.toBe(false);
+});
+
+it('tries a write while the store cannot be read, so that people are told', async () => {
+  const unread = new OperationalError('storage_failed', 'The store cannot be read.');
+  const { store, lease, moved } = await open(() => Promise.reject(unread));
+  const written = vi.fn();
+  onTestFinished(store.onWrite(written));
+  moved.uptimeMs += LEASE_MS;
+  await lease.renew();
+  expect(written).toHaveBeenCalledTimes(1);
+  expect(lease.isHeld()).toBe(false);
 });
 
 it('counts from before the renewal was asked for, and tells when it is held again', async () => {

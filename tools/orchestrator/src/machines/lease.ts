@@ -3,6 +3,7 @@ import type { Edges } from '../lib/edges.ts';
 import { OperationalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { MachineReport } from '../store/ports/machine-tables.ts';
+import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 
 /** This machine's right to act for its stages. */
@@ -63,8 +64,18 @@ export function createLease(parts: LeaseParts): Lease {
   };
   const isHeld = () => !hasEnded && elapsedMs() < times.leaseMs - times.marginMs;
 
+  /** A board where nobody does anything hears of a store that is out of reach by a write, so one is tried if the report cannot be made. */
+  async function reportOrProbe(): Promise<MachineReport> {
+    try {
+      return await report();
+    } catch (error) {
+      if (isStorageFailure(error)) await store.probe();
+      throw error;
+    }
+  }
+
   async function renewOnce(): Promise<void> {
-    const told = await report();
+    const told = await reportOrProbe();
     const sent = marks(); // before the request: the store's lease begins later
     const isRenewed = await store.transact((tx) => tx.machines.renew({ id, epoch, leaseMs: times.leaseMs }, told), {
       sync: 'later',

@@ -82,10 +82,10 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
     found: Found,
     { buildFolders, by }: { buildFolders: BuildFolders; by: string | null },
   ): Promise<CommandReply<'clean_worktree'>> {
-    await requireFree(await whyItStays(found), found);
+    requireFree(await whyItStays(found), found);
     if (found.stage !== null && found.former === null) {
       await parts.cleanUp(found.stage.id);
-      await requireFree(await whyItStays(found), found);
+      requireFree(await whyItStays(found), found);
     }
     const beside = await worktrees.filesBeside(found.project, found.path);
     const files = [...beside.files, ...(buildFolders === 'keep' ? beside.buildFolders : [])];
@@ -154,8 +154,10 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
   };
 }
 
-async function requireFree(reason: string | null, { name }: Found): Promise<void> {
-  if (reason !== null) throw new Rejection('worktree_stays', `The worktree ${name} was not cleaned up. ${reason}`);
+function requireFree(reason: string | null, { name, path }: Found): void {
+  if (reason === null) return;
+  const namesIt = reason.includes(path);
+  throw new Rejection('worktree_stays', namesIt ? reason : `The worktree ${name} was not cleaned up. ${reason}`);
 }
 
 const isMerged = (stage: Stage | null, head: string): boolean => stage?.merged != null && stage.merged.head === head;

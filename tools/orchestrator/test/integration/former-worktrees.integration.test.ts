@@ -227,7 +227,9 @@ describe.skipIf(postgresLack !== '')(
           expect.stringContaining('the stage is done'),
         ]);
         expect(await noticesOf(desk, locked.stageId, 'old-worktree')).toEqual([
-          expect.stringMatching(/^attic still has its old worktree of this stage, .* it is locked\./),
+          expect.stringMatching(
+            /^attic still has its old worktree of this stage\. The worktree [^ ]+ was left in place .* it is locked\./,
+          ),
         ]);
         expect(await readFile(join(locked.path, 'open.txt'), 'utf8')).toBe('open\n');
 
