@@ -14,6 +14,9 @@ import { SessionState, type SessionSummary } from './sessions.ts';
 import { Column, type Stage, StageView } from './stages.ts';
 import { StartHold } from './start-holds.ts';
 
+/** How a warning begins that says why the store cannot be written. It comes first. */
+export const NOTHING_STORED = 'Nothing can be stored: ';
+
 /** Everything the board shows, as of `seq`. */
 export const BoardView = z.object({
   seq: z.int().nonnegative(),

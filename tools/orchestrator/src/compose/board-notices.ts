@@ -1,4 +1,4 @@
-import type { BoardNotices } from '@callboard/contract';
+import { type BoardNotices, NOTHING_STORED } from '@callboard/contract';
 import type { Budgets } from '../budgets/budgets.ts';
 import type { DiskWatch } from '../disk/disk-watch.ts';
 import type { WriteWatch } from '../disk/write-watch.ts';
@@ -60,7 +60,7 @@ async function noticesWith(
   const warnings = await claude.warnings();
   const budgets = await readBudgets();
   const trouble = troubleOfWrites(); // after the wait, as everything below: the newest state
-  const ofStore = trouble === null ? null : `Nothing can be stored: ${wordsWithHope(trouble)}`;
+  const ofStore = trouble === null ? null : `${NOTHING_STORED}${wordsWithHope(trouble)}`;
   const ofCallboard = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
   const paused = disk.diskPauseReason();
   return {

@@ -1,3 +1,4 @@
+import { NOTHING_STORED } from '@callboard/contract';
 import type { Budgets } from '../budgets/budgets.ts';
 import type { DiskWatch } from '../disk/disk-watch.ts';
 import type { WriteWatch } from '../disk/write-watch.ts';
@@ -73,7 +74,7 @@ export function reactToChanges({ log, life }: StartContext, parts: ReactingParts
     }),
     writes.onChange((trouble) => {
       if (trouble?.isDiskFull) disk.foundFull();
-      if (trouble?.isLasting) onNews(`Nothing can be stored: ${trouble.words}`);
+      if (trouble?.isLasting) onNews(`${NOTHING_STORED}${trouble.words}`);
       if (trouble !== null) return tellNotices();
       disk.diskPauseReason(); // checks the disk, so that lost output is recovered at once
       resume();

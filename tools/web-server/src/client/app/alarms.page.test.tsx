@@ -70,6 +70,14 @@ it('says on the board that the disk is nearly full, and beside a message why it 
   queue.getByText('And the tests, please');
 });
 
+it('shows a store that cannot be written as a failure, and what is less as a notice', async () => {
+  const warnings = ['Nothing can be stored: the database cannot be reached.', 'Claude Code 1.0 keeps fewer promises.'];
+  open('/', { state: 'busy' }, { warnings });
+  within(await screen.findByRole('alert')).getByText(/the database cannot be reached/);
+  expect(screen.getAllByRole('alert')).toHaveLength(1);
+  screen.getByText(/keeps fewer promises/);
+});
+
 it('says why a stage does not start on a nearly full disk', async () => {
   const view = board({ stages: [{ stage: own }] });
   const { user, server } = openPage('/stages/STAGE-1', view);

@@ -1,4 +1,4 @@
-import { type BoardView, type Hold, isClaudeAway, NO_LIMITS, type Project } from '@callboard/contract';
+import { type BoardView, type Hold, isClaudeAway, NO_LIMITS, NOTHING_STORED, type Project } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -126,12 +126,12 @@ function BudgetNotices() {
 const waitingForReset = (view: BoardView): number =>
   view.stages.filter(({ session, completedAt }) => session?.limitWait?.goesOnAt != null && completedAt === null).length;
 
-/** The board's warnings about this machine, and why nothing is started or delivered right now. */
+/** The board's warnings about this machine, and why nothing is started, delivered or stored right now. */
 function Warnings() {
   const { data: warnings = [] } = useQuery({ ...boardQuery, select: (view) => view.warnings });
   const { data: paused = null } = useQuery({ ...boardQuery, select: (view) => view.paused });
   const stopped = paused === null ? [] : [{ text: paused, note: FailureNote }];
-  return [...stopped, ...warnings.map((text) => ({ text, note: Note }))]
+  return [...stopped, ...warnings.map((text) => ({ text, note: noteOf(text) }))]
     .map(({ text, note }) => ({ text: withCheck(text), note }))
     .map(({ text, note }) => (
       <Notice key={text} text={text} as={note}>
@@ -139,6 +139,8 @@ function Warnings() {
       </Notice>
     ));
 }
+
+const noteOf = (warning: string) => (warning.startsWith(NOTHING_STORED) ? FailureNote : Note);
 
 /** The offer of a sandbox to projects older than it, or why the sandbox does not work here. */
 function SandboxNotices() {
