@@ -1,36 +1,38 @@
 import { basename } from 'node:path';
+import type { MachineId } from '@callboard/contract';
 import type { FormerWorktree } from '../store/ports/machine-tables.ts';
+import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import type { Membership } from './join-machines.ts';
 import type { StartContext } from './start-context.ts';
 
 interface FindingParts {
   store: Store;
   worktrees: Pick<Worktrees, 'leftByStart'>;
-  membership: Membership;
+  here: MachineId;
 }
 
 /**
- * After a machine was declared lost and comes back: finds out which worktrees it had made for stages whose first start there was
- * cut off before it was recorded, and records them. One that cannot be examined now is tried again at the next start.
+ * On a machine that was declared lost and is back: finds out which worktrees it had made for stages whose first start there was
+ * cut off before it was recorded, and records them. What cannot be found out now is tried again at the next start.
+ * @throws OperationalError `storage_failed`
  */
-export async function findUnrecorded({ log }: StartContext, parts: FindingParts): Promise<void> {
-  const { store, membership } = parts;
-  const all = await store.read.formerWorktrees.listOf(membership.claims.here);
+export async function findUnrecorded({ log }: Pick<StartContext, 'log'>, parts: FindingParts): Promise<void> {
+  const all = await parts.store.read.formerWorktrees.listOf(parts.here);
   for (const former of all.filter(({ isRecorded }) => !isRecorded)) {
     try {
       await record(parts, former);
     } catch (error) {
-      log.error({ err: error, stageId: former.stageId }, 'what a start had made was not found out');
+      if (isStorageFailure(error)) throw error;
+      log.error({ err: error, stageId: former.stageId }, 'it was not found out what a start had made');
     }
   }
 }
 
-async function record({ store, worktrees, membership }: FindingParts, former: FormerWorktree): Promise<void> {
+async function record({ store, worktrees, here }: FindingParts, former: FormerWorktree): Promise<void> {
   const { stageId, projectId, repository } = former;
   const found = repository === null ? [] : await worktrees.leftByStart({ repository, projectId, stageId });
-  const known = await knownNames(store, membership);
+  const known = await knownNames(store, here);
   const left = found.filter(({ path }) => !known.has(basename(path)));
   await store.transact(async (tx) => {
     await tx.formerWorktrees.remove(former);
@@ -39,7 +41,7 @@ async function record({ store, worktrees, membership }: FindingParts, former: Fo
 }
 
 /** The names of folders that belong to a stage, or of which it is known to whom they belonged. */
-async function knownNames({ read }: Store, { claims: { here } }: Membership): Promise<Set<string>> {
+async function knownNames({ read }: Store, here: MachineId): Promise<Set<string>> {
   const names = new Set<string>();
   for (const { machineId, worktree } of await read.stages.list())
     if (machineId === here && worktree !== null) names.add(basename(worktree.path));

@@ -37,9 +37,10 @@ export async function keepFormerWork(
   context: StartContext,
   { membership, ...others }: Omit<FormerParts, 'membership'> & { membership: Membership | null },
 ): Promise<void> {
-  if (membership === null || !membership.wasLost) return;
+  if (membership === null) return;
   const parts = { ...others, membership };
-  await findUnrecorded(context, parts);
+  await findUnrecorded(context, { ...others, here: membership.claims.here });
+  if (!membership.wasLost) return;
   for (const former of await findFormer(context, parts)) await keepOne(context, parts, former);
   // Not before: whoever is killed in between begins again at the next start.
   const { claims, epoch } = membership;
