@@ -45,9 +45,6 @@ export interface LeaseTimes {
   marginMs: number;
 }
 
-/** A report reads some rows. */
-const SLOW_MS = 3_000;
-
 /**
  * Renews the lease of this machine's epoch. Of the monotonic clock and the time of day, the one counts by which more time has
  * passed: the first stands still while a machine sleeps, and somebody may set the second.
@@ -67,11 +64,10 @@ export function createLease(parts: LeaseParts): Lease {
   };
   const isHeld = () => !hasEnded && elapsedMs() < times.leaseMs - times.marginMs;
 
-  /** A board where nobody does anything hears of a store that is out of reach by a write: one is tried if the report cannot be made, or takes long. */
+  /** A board where nobody does anything hears of a store that is out of reach by a write, so one is tried if the report cannot be made. */
   async function reportOrProbe(): Promise<MachineReport> {
-    const slow = setTimeout(() => void store.probe().catch(() => undefined), SLOW_MS).unref();
     try {
-      return await report().finally(() => clearTimeout(slow));
+      return await report();
     } catch (error) {
       if (isStorageFailure(error)) await store.probe();
       throw error;
