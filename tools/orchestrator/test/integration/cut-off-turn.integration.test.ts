@@ -53,6 +53,8 @@ it('tells Claude once about messages that were joined into one turn whose proces
   const steer = (message: string) => client.command('send_message', { stageId, message, mode: 'steer' });
   await steer('<one>');
   await steer(prompt({ steps: [bash('touch b'), { text: 'Second.' }] }, '<two>'));
+  // Only what is there when the turn ends is joined: on a busy machine, Claude reads its input a moment later.
+  for (const words of ['<one>', '<two>']) await untilWritten(kit, stageId, words);
   model.release('go');
   await client.event('approval-requested');
   expect((await client.command('get_queue', { stageId })).queue).toEqual([]);
