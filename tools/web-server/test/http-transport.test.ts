@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
+import { type ProblemCode, problems } from '@callboard/contract';
 import { createHttpTransport, type StreamItem, TransportError } from '@callboard/contract/client';
 import { afterEach, expect, it } from 'vitest';
 import { WAIT_MS } from '../../../test-support/until.ts';
@@ -22,6 +23,11 @@ async function start(options: Options = {}) {
   const origin = await harness.listen();
   return { ...harness, transport: createHttpTransport({ origin, token: GOOD_TOKEN, maxPauseMs: 20, ...options }) };
 }
+
+const problem = (code: ProblemCode) => {
+  const status = problems[code];
+  return { type: 'about:blank', title: code, status, code, detail: 'words' };
+};
 
 /** A server that is not Callboard. */
 async function serve(listener: RequestListener): Promise<string> {
@@ -73,12 +79,13 @@ it('opens a stream anew when another web server answers, which knows nothing of 
   const second = await startHarness();
   cleanUp.push(first.stop, second.stop);
   const [before, after] = [await first.listen(), await second.listen()];
-  let [origin, requests] = [before, 0];
+  let origin = before;
+  const requests: unknown[] = [];
   const transport = createHttpTransport({
     origin: 'http://balancer',
     token: GOOD_TOKEN,
     fetch: (url, init) => {
-      requests += 1;
+      requests.push(init.method);
       return fetch(url.replace('http://balancer', origin), init);
     },
   });
@@ -95,13 +102,35 @@ it('opens a stream anew when another web server answers, which knows nothing of 
   await expect.poll(seqs).toEqual([1, 2]);
   expect(statuses()).toEqual(['ready']);
 
-  // Servers in turn: one that was opened a moment ago is kept.
+  // Servers in turn: one that was opened a moment ago is kept, and told once its server has its turn.
   origin = before;
-  requests = 0;
+  requests.length = 0;
   await transport.command('watch', { stageIds: [] });
   second.orchestrator.emit();
   await expect.poll(seqs).toEqual([1, 2, 3]);
-  expect(requests).toBe(1);
+  origin = after;
+  await expect.poll(() => second.orchestrator.inputsOf('watch').at(-1)).toEqual({ stageIds: [] });
+  expect(new Set(requests)).toEqual(new Set(['PUT']));
+});
+
+it('tells a stream again what it watches if that failed when it opened', async () => {
+  const harness = await startHarness();
+  cleanUp.push(harness.stop);
+  let failing = 2;
+  const transport = createHttpTransport({
+    origin: await harness.listen(),
+    token: GOOD_TOKEN,
+    fetch(url, init) {
+      if (init.method !== 'PUT' || failing === 0) return fetch(url, init);
+      failing -= 1;
+      if (failing === 1) return Promise.reject(new TypeError('fetch failed'));
+      return Promise.resolve(Response.json(problem('storage_failed'), { status: 503 }));
+    },
+  });
+  await transport.command('watch', { stageIds: [stage.id] });
+  const { statuses } = listen(transport);
+  await expect.poll(() => harness.orchestrator.inputsOf('watch')).toEqual([{ stageIds: ['STAGE-1'] }]);
+  expect(statuses()).toEqual(['ready']);
 });
 
 it('gets no event again after a web server that knew less than the client', async () => {

@@ -11,7 +11,7 @@ export {
   readMessage,
   type StreamMessage,
 } from './sse-reader.ts';
-export { createStreamMoved } from './stream-moved.ts';
+export { createStreamWatch, type StreamWatch, type StreamWatchParts } from './stream-watch.ts';
 export {
   type ClientCommand,
   type EventOptions,

@@ -50,10 +50,13 @@ it('opens the stream anew when another web server answers for a stage’s text, 
   await expect.poll(() => server.watched.slice(1)).toEqual([onSecond]);
   await expect.poll(() => stream.store.getState().connection).toBe('open');
 
-  // Servers in turn: the stream is kept for now, and the text comes once it is complete.
-  server.change();
+  // Servers in turn: the stream is kept for now, and is told once its server has its turn.
+  const changeBack = server.change();
   stream.watch(StageId.parse('STAGE-3'));
   server.pass('orchestrator-status', { status: 'unreachable' });
   await expect.poll(() => stream.store.getState().orchestrator).toBe('unreachable');
   expect(server.watched.slice(1)).toEqual([onSecond]);
+  changeBack();
+  const all = { stream: 2, stageIds: ['STAGE-1', 'STAGE-2', 'STAGE-3'] };
+  await expect.poll(() => server.watched.slice(1)).toEqual([onSecond, all]);
 });

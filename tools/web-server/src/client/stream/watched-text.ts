@@ -1,41 +1,40 @@
 import { StageId } from '@callboard/contract';
-import { createStreamMoved, serviceRoutes } from '@callboard/contract/client';
+import { createStreamWatch, serviceRoutes } from '@callboard/contract/client';
 import { client } from '../lib/api-client.ts';
 import type { StreamStore } from './stream-store.ts';
 import { addDeltas } from './streaming-text.ts';
 
+const MAX_PAUSE_MS = 5_000;
+
 /**
- * Tells the server which stages' streaming text this browser wants, for as long as a stream is open.
+ * Tells the server which stages' streaming text this browser wants, for as long as a stream is open. Until that succeeds, text
+ * appears once it is complete: no reason for an error message.
  * @param reopen opens the stream anew: another web server answers now than the one that holds it
  */
 export function createTextSubscription(reopen: () => void) {
+  const watch = createStreamWatch({
+    put: (streamId, stageIds, signal) => client.call(serviceRoutes.watch, { streamId, stageIds }, { signal }),
+    maxPauseMs: MAX_PAUSE_MS,
+  });
   let streamId: string | undefined;
   let wanted: string[] = [];
-  const hasMoved = createStreamMoved();
 
-  async function send(): Promise<void> {
-    const asked = streamId;
-    if (asked === undefined) return;
-    try {
-      await client.call(serviceRoutes.watch, { streamId: asked, stageIds: wanted });
-    } catch (error) {
-      // If it fails, text appears once it is complete. That is no reason for an error message.
-      if (asked === streamId && hasMoved(error)) reopen();
-    }
+  function streamLost(): void {
+    if (streamId !== undefined) watch.ended(streamId);
+    streamId = undefined;
   }
 
   return {
     streamOpened(id: string): void {
+      streamLost();
       streamId = id;
-      if (wanted.length > 0) void send();
+      watch.opened(id, reopen);
     },
-    streamLost(): void {
-      streamId = undefined;
-    },
+    streamLost,
     want(stageIds: string[]): void {
       if (stageIds.join() === wanted.join()) return;
       wanted = stageIds;
-      void send();
+      void watch.want(stageIds).catch(() => undefined);
     },
   };
 }

@@ -34,8 +34,8 @@ export interface PageServer {
   received: { command: RoutedCommand; input: unknown }[];
   /** Which stages' text the page wants, and on which of its streams (1 is the first); oldest first. */
   watched: { stream: number; stageIds: string[] }[];
-  /** Stands for another web server from now on: it does not know the streams that are open. */
-  change(): void;
+  /** Stands for another web server from now on, which does not know the streams that are open. Returns how to stand for the former. */
+  change(): () => void;
   close(): void;
 }
 
@@ -101,7 +101,11 @@ function createStreams(firstSeq: number) {
       for (const controller of open) send(controller, type, data);
     },
     change() {
+      const before = elsewhere;
       elsewhere = opened;
+      return () => {
+        elsewhere = before;
+      };
     },
     cutStreams() {
       for (const controller of open) controller.close();
