@@ -8,7 +8,10 @@ const BUDGET: Budget = { scope: {}, usd: 5, tokens: null, spent: { usd: 1, token
 const FULL: StorageTrouble = { isDiskFull: true, isDoubtful: false, isLasting: false, words: 'the disk is full.' };
 
 function createScene() {
-  const state = { trouble: null as StorageTrouble | null, delays: [] as Promise<void>[], canRead: true };
+  const state = {
+    ...{ trouble: null as StorageTrouble | null, delays: [] as Promise<void>[] },
+    reads: 'work' as 'work' | 'fail' | 'hang',
+  };
   const told: BoardNotices[] = [];
   const tell = createNoticeTeller(
     {
@@ -26,7 +29,8 @@ function createScene() {
       startHolds: { current: () => [] },
       budgets: {
         list: async () => {
-          if (!state.canRead) throw new DatabaseUnreachable('it is gone');
+          if (state.reads === 'fail') throw new DatabaseUnreachable('it is gone');
+          if (state.reads === 'hang') await new Promise(() => undefined);
           return [BUDGET];
         },
       },
@@ -75,11 +79,11 @@ it('tells the newest state last, even if its warnings are read first', async () 
   await expect.poll(warnings).toEqual([1, 0]);
 });
 
-it('tells that a shared store is out of reach, which cannot be read then either', async () => {
+it.each(['fail', 'hang'] as const)('tells that a shared store is out of reach, whose reads %s then', async (reads) => {
   const { state, told, tell } = createScene();
   tell();
   await expect.poll(() => told.length).toBe(1);
-  state.canRead = false;
+  state.reads = reads;
   state.trouble = FULL;
   tell();
   await expect.poll(() => told.length).toBe(2);

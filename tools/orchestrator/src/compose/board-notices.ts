@@ -33,20 +33,29 @@ export const boardNotices = (machine: NoticeSources): Promise<BoardNotices> =>
  */
 export function createNoticeTeller(machine: NoticeSources, onNotices: (notices: BoardNotices) => void, log: Logger) {
   let last = Promise.resolve();
-  let budgets: BoardNotices['budgets'] = [];
-  /** A shared store that is out of reach cannot be read either, which is what has to be told: the budgets stay as they were. */
-  const readBudgets = async () => {
+  let budgets: BoardNotices['budgets'] | null = null;
+  /**
+   * A shared store that is out of reach cannot be read either, and one that stands still would keep the reader waiting for long.
+   * That is what has to be told: the budgets stay as they were.
+   */
+  const readBudgets = async (canWrite: boolean) => {
     try {
-      budgets = await machine.budgets.list();
+      if (canWrite || budgets === null) budgets = await machine.budgets.list();
     } catch (error) {
       if (!isStorageFailure(error)) throw error;
     }
-    return budgets;
+    return budgets ?? [];
   };
   return (): void => {
     const trouble = machine.writes.trouble();
     last = last
-      .then(() => noticesWith(machine, readBudgets, () => trouble))
+      .then(() =>
+        noticesWith(
+          machine,
+          () => readBudgets(trouble === null),
+          () => trouble,
+        ),
+      )
       .then(onNotices, (error: unknown) => log.error({ err: error }, 'reading the notices failed'));
   };
 }

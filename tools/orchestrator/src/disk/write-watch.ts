@@ -22,13 +22,24 @@ export function startWriteWatch({ store, log, retryMs }: WriteWatchParts): Write
   const listeners = new Set<(trouble: StorageTrouble | null) => void>();
   let trouble: StorageTrouble | null = null;
   let timer: NodeJS.Timeout | undefined;
+  let isProbing = false;
+
+  /** One at a time: a store that does not answer keeps it waiting. */
+  function probe(): void {
+    if (isProbing) return;
+    isProbing = true;
+    const end = () => {
+      isProbing = false;
+    };
+    store.probe().then(end, end);
+  }
 
   function update(now: StorageTrouble | null): void {
     if (now?.words === trouble?.words) return;
     trouble = now;
     clearInterval(timer);
     // The result of the probe is reported to `onWrite`, like that of any other write.
-    if (now !== null) timer = setInterval(() => void store.probe().catch(() => undefined), retryMs).unref();
+    if (now !== null) timer = setInterval(probe, retryMs).unref();
     if (now === null) log.warn('the store can write again');
     else log.error({ trouble: now.words }, 'the store cannot write');
     for (const listener of listeners) listener(now);

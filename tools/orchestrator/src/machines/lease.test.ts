@@ -76,6 +76,18 @@ it('tries a write while the store cannot be read, so that people are told', asyn
   expect(lease.isHeld()).toBe(false);
 });
 
+it('tries a write while the report takes long', async () => {
+  const answer = Promise.withResolvers<ReturnType<typeof machineReport>>();
+  const { store, lease } = await open(() => answer.promise);
+  const written = vi.fn();
+  onTestFinished(store.onWrite(written));
+  const renewal = lease.renew();
+  await expect.poll(() => written.mock.calls.length).toBe(1);
+  answer.resolve(machineReport());
+  await renewal;
+  expect(written).toHaveBeenCalledTimes(2);
+});
+
 it('counts from before the renewal was asked for, and tells when it is held again', async () => {
   const { lease, moved } = await open();
   const regained = vi.fn();

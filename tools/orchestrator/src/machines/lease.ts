@@ -45,6 +45,9 @@ export interface LeaseTimes {
   marginMs: number;
 }
 
+/** A report reads some rows. */
+const SLOW_MS = 3_000;
+
 /**
  * Renews the lease of this machine's epoch. Of the monotonic clock and the time of day, the one counts by which more time has
  * passed: the first stands still while a machine sleeps, and somebody may set the second.
@@ -64,10 +67,11 @@ export function createLease(parts: LeaseParts): Lease {
   };
   const isHeld = () => !hasEnded && elapsedMs() < times.leaseMs - times.marginMs;
 
-  /** A board where nobody does anything hears of a store that is out of reach by a write, so one is tried if the report cannot be made. */
+  /** A board where nobody does anything hears of a store that is out of reach by a write: one is tried if the report cannot be made, or takes long. */
   async function reportOrProbe(): Promise<MachineReport> {
+    const slow = setTimeout(() => void store.probe().catch(() => undefined), SLOW_MS).unref();
     try {
-      return await report();
+      return await report().finally(() => clearTimeout(slow));
     } catch (error) {
       if (isStorageFailure(error)) await store.probe();
       throw error;

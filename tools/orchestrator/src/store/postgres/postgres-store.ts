@@ -9,7 +9,7 @@ import { createKnown, NOTHING_KNOWN } from '../sql/known-rows.ts';
 import { readBoard, readBoardOf } from '../sql/read-board.ts';
 import { createSubscribers, type Subscribers } from '../sql/subscribers.ts';
 import { createTogether } from '../sql/together.ts';
-import { storageFailed, troubleOf } from '../storage-failure.ts';
+import { type StorageTrouble, storageFailed, troubleOf } from '../storage-failure.ts';
 import type { Store, Tables, Tx } from '../store.ts';
 import { beginEpoch } from './begin-epoch.ts';
 import type { Fence } from './commit-statements.ts';
@@ -141,15 +141,23 @@ function required<T>(value: T | undefined): T {
   return value;
 }
 
-/** Runs writes one after another. Reports after each whether the store could write. */
+/** A write that takes so long is told before its time is over: a network that swallows everything, or a server that stands still, answers nobody. */
+const SILENT_MS = 5_000;
+const SILENT: StorageTrouble = {
+  ...{ isDiskFull: false, isDoubtful: false, isLasting: false },
+  words: `the database has not answered for ${SILENT_MS / 1_000} s. Check its server and the network.`,
+};
+
+/** Runs writes one after another. Reports after each whether the store could write, and while one takes long that it cannot. */
 function createWriteQueue({ tellWrite }: Subscribers) {
   const breath = createBreath();
   let last: Promise<unknown> = Promise.resolve();
 
   async function attempt<T>(write: () => Promise<Run<T>>): Promise<Run<T>> {
     await breath();
+    const silence = setTimeout(() => tellWrite(SILENT), SILENT_MS).unref();
     try {
-      const run = await write();
+      const run = await write().finally(() => clearTimeout(silence));
       tellWrite(run.trouble);
       return run;
     } catch (error) {

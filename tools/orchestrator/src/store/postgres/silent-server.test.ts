@@ -1,0 +1,32 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { postgresLack } from '../../../../../test-support/postgres.ts';
+import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
+import { sampleProject, silent, tickingEdges } from '../../../test/support/test-store.ts';
+import type { StorageTrouble } from '../storage-failure.ts';
+import { openPostgresStore } from './postgres-store.ts';
+
+it.skipIf(postgresLack !== '')(
+  `a write that gets no answer is told while it waits, and that it is over as well${postgresLack && ` (${postgresLack})`}`,
+  async () => {
+    const address = await createStoreDatabase();
+    const open = async () => {
+      const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent });
+      onTestFinished(store.close);
+      return store;
+    };
+    const [waiting, holding] = [await open(), await open()];
+    const told: (StorageTrouble | null)[] = [];
+    waiting.onWrite((trouble) => told.push(trouble));
+    const [began, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held = holding.transact(async () => {
+      began.resolve();
+      await release.promise;
+    });
+    await began.promise;
+    const written = waiting.transact((tx) => tx.projects.save(sampleProject()));
+    await expect.poll(() => told).toMatchObject([{ words: expect.stringContaining('has not answered for 5 s') }]);
+    release.resolve();
+    await Promise.all([held, written]);
+    expect(told.slice(1)).toEqual([null]);
+  },
+);
