@@ -50,6 +50,7 @@ export function createStreamWatch({ put, maxPauseMs }: StreamWatchParts): Stream
     stream.last = told.catch(() => undefined);
     try {
       await told;
+      clearTimeout(stream.timer); // of an older one that failed
       stream.pauseMs = FIRST_PAUSE_MS;
     } catch (error) {
       if (stream.over.signal.aborted) return; // the next one is told when it opens

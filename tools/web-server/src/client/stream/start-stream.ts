@@ -78,6 +78,7 @@ export function startStream(cache: QueryClient): BoardStream {
     stopWatchingAbsence();
     backfill.stop();
     stream?.close();
+    subscription.streamLost();
   }
 
   const unsubscribe = cache.getQueryCache().subscribe(({ query }) => {
