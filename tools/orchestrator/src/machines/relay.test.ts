@@ -1,9 +1,12 @@
+import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createDatabaseOn, postgresLack, startPostgres } from '../../../../test-support/postgres.ts';
 import { until } from '../../../../test-support/until.ts';
 import { joinTestStore, machineId } from '../../test/support/test-machines.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { nodeEdges } from '../lib/edges.ts';
 import type { StoredCommand } from '../store/machine-records.ts';
+import { openPostgresStore } from '../store/postgres/postgres-store.ts';
 import type { Store } from '../store/store.ts';
 import { createRelay } from './relay.ts';
 
@@ -72,6 +75,62 @@ describe('a command for another machine', () => {
     const here = relayOf(store, 1, { takeMs: 200 });
     await expect(here.send(command(2), 400)).rejects.toMatchObject({ code: 'no_confirmation' });
   });
+});
+
+it.skipIf(postgresLack !== '')(
+  `waits on for the reply of a machine that has begun while the database is away${postgresLack && ` (${postgresLack})`}`,
+  async () => {
+    const server = await startPostgres();
+    const address = parseDatabaseUrl(await createDatabaseOn(server.address));
+    const open = async () => {
+      const store = await openPostgresStore({ address, edges: nodeEdges, log: silent });
+      onTestFinished(store.close);
+      return store;
+    };
+    const [here, there] = [await open(), await open()];
+    for (const n of [1, 2]) await joinTestStore(here, n);
+    const [begun, done] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    relayOf(there, 2).serve(() => {
+      begun.resolve();
+      return done.promise;
+    });
+    const outcome = relayOf(here, 1, { takeMs: 60_000 })
+      .send(command(2), 120_000)
+      .catch((error: unknown) => error);
+    await begun.promise;
+    await server.stop('fast');
+    await expect(here.read.machineCommands.hasWaiting(machineId(2))).rejects.toThrow();
+    await server.start();
+    await there.probe();
+    done.resolve('{"ok":true}');
+    expect(await outcome).toBe('{"ok":true}');
+  },
+);
+
+it('does not look at commands that nobody may take any more', async () => {
+  const store = await twoMachines();
+  const left = { ...command(2), id: 'left' };
+  await store.transact((tx) => tx.machineCommands.insert(left, 60_000));
+  expect(await store.read.machineCommands.hasWaiting(machineId(2))).toBe(true);
+  await store.transact(async (tx) => {
+    await tx.machineCommands.remove(left.id);
+    await tx.machineCommands.insert(left, -1);
+  });
+  expect(await store.read.machineCommands.hasWaiting(machineId(2))).toBe(false);
+});
+
+it('ends though what it executes for another machine does not', async () => {
+  const store = await twoMachines();
+  const begun = Promise.withResolvers<void>();
+  const there = relayOf(store, 2);
+  there.serve(() => {
+    begun.resolve();
+    return new Promise((resolve) => onTestFinished(() => resolve('{"ok":true}')));
+  });
+  const { machineId: _, ...looking } = command(2);
+  await relayOf(store, 1).tellOthers(looking);
+  await begun.promise;
+  await there.stop();
 });
 
 it('tells all other connected machines, and waits for none', async () => {

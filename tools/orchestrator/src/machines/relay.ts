@@ -1,10 +1,12 @@
 import type { MachineId } from '@callboard/contract';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import type { Edges } from '../lib/edges.ts';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
 import type { StoredCommand } from '../store/machine-records.ts';
 import type { MachineRecord } from '../store/ports/machine-tables.ts';
+import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 import type { Lease } from './lease.ts';
 
@@ -17,7 +19,7 @@ export interface Relay {
    * Has the command executed by its machine, and resolves with the reply, as text. It is executed at most once.
    * @param limitMs how long the reply may take
    * @throws Rejection `unknown_machine`; OperationalError `machine_unreachable` if the machine did not take it, and never will;
-   *   `no_confirmation` if it took it and has not replied
+   *   `no_confirmation` if it may have taken it and has not replied; `storage_failed` if it was not stored, so that nobody takes it
    */
   send(command: RelayedCommand, limitMs: number): Promise<string>;
   /** Has the command executed by all other connected machines, and waits for none. */
@@ -43,6 +45,8 @@ interface RelayTimes {
   lookMs: number;
 }
 
+/** A stop waits so long for what is executed: the lease is given back after that, before the process has to be gone. */
+const STOP_MS = 2_000;
 /** Rows that nobody waits for any more are kept for so long. */
 const KEPT_MS = 10 * 60_000;
 
@@ -95,11 +99,14 @@ export function createRelay({ store, edges, log, here, lease, times = {} }: Rela
       if (machine === null) throw new Rejection('unknown_machine', 'No machine has this id.');
       if (!machine.isConnected) throw unreachable(machine);
       const id = await insert(command, Math.min(takeMs, limitMs));
+      // From here on the machine may execute it: that the store is out of reach says nothing of that.
       const early = await untilReplied({ store, edges, waiting }, id, Math.min(takeMs, limitMs));
-      if (early === null && (await store.transact((tx) => tx.machineCommands.withdraw(id)))) throw unreachable(machine);
+      const withdraw = () => store.transact((tx) => tx.machineCommands.withdraw(id));
+      if (early === null && (await unlessStorageFails(withdraw(), false))) throw unreachable(machine);
       const reply = early ?? (await untilReplied({ store, edges, waiting }, id, Math.max(0, limitMs - takeMs)));
       if (reply === null) throw unanswered(machine, limitMs);
-      await store.transact((tx) => tx.machineCommands.remove(id), { sync: 'later' });
+      const remove = store.transact((tx) => tx.machineCommands.remove(id), { sync: 'later' });
+      await unlessStorageFails(remove, undefined); // it is forgotten later
       return reply;
     },
     async tellOthers(command) {
@@ -114,12 +121,22 @@ export function createRelay({ store, edges, log, here, lease, times = {} }: Rela
       clearInterval(timer);
       unlisten();
       await worker.stop();
-      await Promise.all(executing);
+      await settlesWithin(Promise.all(executing), STOP_MS); // whoever waits hears that it was not confirmed
     },
   };
 }
 
-/** Resolves with the reply to a command; null if there is none in time. */
+/** What is asked of the store, or `otherwise` while that is out of reach. */
+async function unlessStorageFails<T>(asked: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (!isStorageFailure(error)) throw error;
+    return otherwise;
+  }
+}
+
+/** Resolves with the reply to a command; null if there is none in time, or it cannot be read until then. */
 async function untilReplied(
   { store, edges, waiting }: Pick<RelayParts, 'store' | 'edges'> & { waiting: Set<() => void> },
   id: string,
@@ -130,7 +147,7 @@ async function untilReplied(
     const hint = Promise.withResolvers<void>();
     waiting.add(hint.resolve);
     try {
-      const reply = await store.read.machineCommands.findReply(id);
+      const reply = await unlessStorageFails(store.read.machineCommands.findReply(id), null);
       if (reply !== null) return reply;
       if (edges.uptimeMs() >= end) return null;
       await hint.promise; // at the latest with the next look
@@ -150,5 +167,5 @@ const unreachable = ({ name, seenAt }: Pick<MachineRecord, 'name' | 'seenAt'>): 
 const unanswered = ({ name }: Pick<MachineRecord, 'name'>, limitMs: number): OperationalError =>
   new OperationalError(
     'no_confirmation',
-    `${name} began this and has not replied within ${Math.round(limitMs / 1000)} s. Check the state to see whether it happened.`,
+    `${name} has not replied within ${Math.round(limitMs / 1000)} s, and may have done this. Check the state before you try again.`,
   );

@@ -122,7 +122,7 @@ export interface ProjectPlacesTable {
 export interface MachineCommandsTable {
   /** @param limitMs how long it may be taken, by the store's clock */
   insert(command: StoredCommand, limitMs: number): Promise<void>;
-  /** Whether commands wait for the machine, of whatever age. */
+  /** Whether commands wait that the machine may still take. */
   hasWaiting(machineId: MachineId): Promise<boolean>;
   /** Takes those that wait for the machine, in the order of their insertion. */
   take(machineId: MachineId): Promise<StoredCommand[]>;

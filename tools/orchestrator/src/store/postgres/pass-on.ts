@@ -35,13 +35,17 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
   const epochs = new Set<() => void>();
   const late = createLateRows();
   let done: Moment = { ...from };
+  /** Also if the events could not be read at first, so that the epoch is told once they can. */
+  let isNewEpoch = false;
 
   /** Reads and passes on everything up to a moment. Call within `alone`. */
   async function passOnUntil({ commit, seq }: Moment): Promise<void> {
     if (commit <= done.commit && seq <= done.seq) return;
-    const isNewEpoch = commit - done.commit >= SKIPPED;
-    if (isNewEpoch) await requireNothingLost(done.commit);
-    give(late.among(await readGiven(commit), commit));
+    if (commit - done.commit >= SKIPPED) {
+      await requireNothingLost(done.commit);
+      isNewEpoch = true;
+    }
+    give(late.among(await readGiven(db, subscribers.takenLaunches(), [done.commit, commit]), commit));
     done = { ...done, commit: Math.max(commit, done.commit) };
     late.forget(commit);
     for (let isWhole = done.seq >= seq; !isWhole; ) {
@@ -50,7 +54,9 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
       isWhole = events.length === 0 || done.seq >= seq; // pruned or skipped ones are missing
     }
     done = { commit: done.commit, seq: Math.max(seq, done.seq) };
-    subscribers.run([...foreign, ...(isNewEpoch ? epochs : [])]);
+    const told = isNewEpoch ? epochs : [];
+    isNewEpoch = false;
+    subscribers.run([...foreign, ...told]);
   }
 
   function give(given: readonly { commit: number; rows: GivenRows }[]): void {
@@ -60,24 +66,6 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
   function publish(events: readonly BoardEvent[]): void {
     subscribers.publish(events);
     done = { ...done, seq: events.at(-1)?.seq ?? done.seq };
-  }
-
-  async function readGiven(until: number): Promise<Map<number, GivenRows>> {
-    const launches = subscribers.takenLaunches();
-    if (launches.length === 0) return new Map();
-    const rows = await db
-      .selectFrom('given_rows')
-      .innerJoin('outbox', 'outbox.id', 'given_rows.row_id')
-      .selectAll('outbox')
-      .select('given_rows.commit')
-      .where('given_rows.commit', '>', done.commit)
-      .where('given_rows.commit', '<=', until)
-      .where('given_rows.launch_id', 'in', launches)
-      .where(sql.ref('outbox.launch_id'), '=', sql.ref('given_rows.launch_id'))
-      .where('outbox.state', '=', 'accepted')
-      .execute();
-    const commits = Map.groupBy(rows, (row) => row.commit);
-    return new Map([...commits].map(([commit, given]) => [commit, new Map(given.map((row) => [row.id, toRow(row)]))]));
   }
 
   return {
@@ -113,6 +101,28 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
     onEpoch: listenersIn(epochs),
     onForeignCommit: listenersIn(foreign),
   };
+}
+
+/** The rows that the commits after one and up to another have given to launches. */
+async function readGiven(
+  db: Database,
+  launches: readonly string[],
+  [after, until]: readonly [number, number],
+): Promise<Map<number, GivenRows>> {
+  if (launches.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('given_rows')
+    .innerJoin('outbox', 'outbox.id', 'given_rows.row_id')
+    .selectAll('outbox')
+    .select('given_rows.commit')
+    .where('given_rows.commit', '>', after)
+    .where('given_rows.commit', '<=', until)
+    .where('given_rows.launch_id', 'in', launches)
+    .where(sql.ref('outbox.launch_id'), '=', sql.ref('given_rows.launch_id'))
+    .where('outbox.state', '=', 'accepted')
+    .execute();
+  const commits = Map.groupBy(rows, (row) => row.commit);
+  return new Map([...commits].map(([commit, given]) => [commit, new Map(given.map((row) => [row.id, toRow(row)]))]));
 }
 
 const listenersIn =

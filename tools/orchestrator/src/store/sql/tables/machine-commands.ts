@@ -1,6 +1,7 @@
 import { StoredCommand } from '../../machine-records.ts';
 import type { MachineCommandsTable } from '../../ports/machine-tables.ts';
 import type { Database } from '../database.ts';
+import { dialectOf } from '../dialect.ts';
 import { storeNowMs } from '../store-clock.ts';
 import { documentOf } from './map-row.ts';
 
@@ -16,8 +17,13 @@ export function machineCommandsTable(db: Database): MachineCommandsTable {
       await db.insertInto('machine_commands').values(row).execute();
     },
     async hasWaiting(machineId) {
-      const waiting = db.selectFrom('machine_commands').select('id').where('machine_id', '=', machineId);
-      return (await waiting.where('taken', '=', 0).executeTakeFirst()) !== undefined;
+      const waiting = db
+        .selectFrom('machine_commands')
+        .select('id')
+        .where('machine_id', '=', machineId)
+        .where('taken', '=', 0)
+        .where('deadline', '>', dialectOf(db).nowMs); // nobody takes the others
+      return (await waiting.executeTakeFirst()) !== undefined;
     },
     async take(machineId) {
       const rows = await db
