@@ -1,6 +1,7 @@
-import { readdir, readlink, writeFile } from 'node:fs/promises';
+import { readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { launchFiles } from './claude/launch/launch-folder.ts';
+import { launchesIn } from './claude/launch/launches-in.ts';
 import { endMarked } from './claude/processes/end-processes.ts';
 import { findCommandProcesses, findMarkedProcesses } from './claude/processes/marked-processes.ts';
 import { dataDirLayout } from './data-dir.ts';
@@ -37,14 +38,6 @@ export async function endWithoutStore(
   for (const id of await inFolder(await findCommandProcesses(), worktrees))
     if (!(await endCommand({ id, process: null, isSandboxed: false }, graceMs))) failed.push(id);
   return { ended, failed: [...new Set(failed)] };
-}
-
-async function launchesIn(sessions: string): Promise<{ stageId: string; launchId: string }[]> {
-  const names = (folder: string) => readdir(folder).catch(() => []);
-  const found = (await names(sessions)).map(async (stageId) =>
-    (await names(join(sessions, stageId))).map((launchId) => ({ stageId, launchId })),
-  );
-  return (await Promise.all(found)).flat();
 }
 
 /** The markers of processes that work in a folder. */

@@ -1,8 +1,10 @@
 import { basename, join, sep } from 'node:path';
-import type { LaunchId, StageId } from '@callboard/contract';
+import { LaunchId, type StageId } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
+import { launchesIn } from '../claude/launch/launches-in.ts';
 import { endMarked } from '../claude/processes/end-processes.ts';
 import { findMarkedProcesses } from '../claude/processes/marked-processes.ts';
+import { dataDirLayout } from '../data-dir.ts';
 import { changeSession } from '../domain/change-session.ts';
 import { addNotice, type Notice } from '../domain/session-change.ts';
 import { pathExists } from '../lib/path-exists.ts';
@@ -42,6 +44,7 @@ export async function keepFormerWork(
   await findUnrecorded(context, { ...others, here: membership.claims.here });
   if (!membership.wasLost) return;
   for (const former of await findFormer(context, parts)) await keepOne(context, parts, former);
+  await endDeleted(context, others.store);
   // Not before: whoever is killed in between begins again at the next start.
   const { claims, epoch } = membership;
   await others.store.transact((tx) => tx.machines.keptFormerWork(claims.here, epoch));
@@ -66,6 +69,20 @@ async function findFormer({ config }: StartContext, { store, membership }: Forme
       found.push({ stageId: stage.id, worktree: null, running });
   }
   return found;
+}
+
+/** Ends what runs of stages that were deleted while this machine was lost: the store knows their launches no more, their folders are here. */
+async function endDeleted({ config, limits, log }: StartContext, store: Store): Promise<void> {
+  const marked = await findMarkedProcesses();
+  const here = (await launchesIn(dataDirLayout(config.dataDir).sessions)).flatMap(
+    ({ launchId }) => LaunchId.safeParse(launchId).data ?? [],
+  );
+  const running = here.filter((id) => marked.has(id));
+  const found = await Promise.all(running.map((id) => store.read.launches.find(id)));
+  const unknown = running.filter((_, index) => found[index] === null);
+  if (unknown.length === 0) return;
+  log.warn({ launchIds: unknown }, 'ending the processes of stages that were deleted while this machine was lost');
+  await endMarked(unknown, limits.graces.signalMs);
 }
 
 async function keepOne(

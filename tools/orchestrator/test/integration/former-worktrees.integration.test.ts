@@ -9,6 +9,9 @@ import { itAll } from '../../../../test-support/it-all.ts';
 import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
+import { launchesIn } from '../../src/claude/launch/launches-in.ts';
+import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
+import { dataDirLayout } from '../../src/data-dir.ts';
 import { createCluster } from '../support/cluster.ts';
 import { gitThat } from '../support/git-that-dies.ts';
 import type { Kit } from '../support/kit.ts';
@@ -153,6 +156,20 @@ describe.skipIf(postgresLack !== '')(
       await client.state(moved.stageId, 'ended');
       await client.command('remove_stage', { stageId: moved.stageId });
       await until('its refs are gone', async () => (await refsOf(attic.repo, moved.stageId)) === '');
+    });
+
+    it('has nothing run in it any more if its stage was deleted while its session went on', async () => {
+      const { attic, client, of, lose } = await setUp(['deleted']);
+      const { stageId, path } = of('deleted');
+      await lose();
+      const [launch] = await launchesIn(dataDirLayout(attic.dataDir).sessions);
+      const isRunning = async () => (await findMarkedProcesses()).has(launch?.launchId ?? '');
+      expect(await isRunning()).toBe(true);
+      await client.command('remove_stage', { stageId });
+
+      await attic.start();
+      await until('its processes are ended', async () => !(await isRunning()));
+      await untilGone(path);
     });
 
     it('is found by its machine also if it was lost before a start could say that it had made it', {
