@@ -1,7 +1,8 @@
 import { join, sep } from 'node:path';
-import type { MachineId } from '@callboard/contract';
+import type { MachineId, Project, Stage } from '@callboard/contract';
 import { pathExists } from '../lib/path-exists.ts';
 import type { Places } from '../machines/places.ts';
+import type { LaunchRecord } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 
 interface AdoptParts {
@@ -13,23 +14,44 @@ interface AdoptParts {
 
 /**
  * Takes what this machine had before it shared its store: a store that was moved here from a file names no machines. Projects
- * without any place whose repository is here get one, and started stages whose newest launch has its folder here become its own.
+ * without any place whose repository is here get one, and started stages whose newest launch was here become its own, with their
+ * projects. Another machine may have the same data directory, and start first: it has neither the folder of a launch that may still
+ * run nor the worktree of one that has ended.
  */
 export async function adoptStore({ store, places, here, dataDir }: AdoptParts): Promise<void> {
-  const placed = new Set((await store.read.projectPlaces.list()).map(({ projectId }) => projectId));
-  for (const project of await store.read.projects.list()) {
-    if (placed.has(project.id) || !(await pathExists(join(project.path, '.git')))) continue;
+  const projects = new Map((await store.read.projects.list()).map((project) => [project.id, project]));
+  const place = async (project: Project) => {
+    if (!(await pathExists(join(project.path, '.git')))) return;
     await store.transact(async (tx) => {
       await places.add(tx, project, null);
       await tx.emit({ type: 'project-updated', data: { projectId: project.id, project } });
     });
-  }
+  };
+  const placed = new Set((await store.read.projectPlaces.list()).map(({ projectId }) => projectId));
+  for (const project of projects.values()) if (!placed.has(project.id)) await place(project);
+
+  const placedHere = new Set(
+    (await store.read.projectPlaces.list()).flatMap(({ projectId, machineId }) =>
+      machineId === here ? projectId : [],
+    ),
+  );
   const sessions = new Set((await store.read.sessions.list()).map(({ stageId }) => stageId));
-  for (const { id, machineId, lost } of await store.read.stages.list()) {
-    if (machineId !== null || lost !== null || !sessions.has(id)) continue;
-    const newest = (await store.read.launches.listOf(id)).at(-1);
-    if (newest?.folder.startsWith(`${dataDir}${sep}`)) await store.transact((tx) => take(tx, id, here));
+  for (const stage of await store.read.stages.list()) {
+    if (stage.machineId !== null || stage.lost !== null || !sessions.has(stage.id)) continue;
+    const newest = (await store.read.launches.listOf(stage.id)).at(-1);
+    if (!newest?.folder.startsWith(`${dataDir}${sep}`) || !(await wasHere(newest, stage))) continue;
+    await store.transact((tx) => take(tx, stage.id, here));
+    const project = projects.get(stage.projectId);
+    if (project === undefined || placedHere.has(project.id)) continue;
+    placedHere.add(project.id);
+    await place(project);
   }
+}
+
+/** Whether what a launch has left is on this machine. The folder of one that has ended is removed. */
+async function wasHere({ state, folder }: LaunchRecord, { worktree }: Stage): Promise<boolean> {
+  if (state !== 'ended') return pathExists(folder);
+  return worktree === null || pathExists(worktree.path);
 }
 
 /** Names the remotes of repositories that got their place without one, so that other machines know them. */

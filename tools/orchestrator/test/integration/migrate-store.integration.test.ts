@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, rename } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
@@ -83,6 +83,32 @@ describe.skipIf(postgresLack !== '')(`moving a store${postgresLack && ` (${postg
     );
     const next = await kit.client.command('create_stage', { projectId: 'shop', title: 'Third', prompt: 'x' });
     expect(next.stage.id).toBe('STAGE-3');
+  });
+
+  it('leaves sessions to the machine that has them, also if another one with the same data directory starts first', async () => {
+    const databaseUrl = await createDatabase();
+    const kit = await createKit({ isInFile: true });
+    const tools = [append('one')];
+    const stageId = await kit.startStage(prompt({ steps: [{ tools }, { text: 'All finished.' }] }));
+    const { requestId } = await kit.client.event('approval-requested');
+    const { pid } = await livingProcess(kit, stageId);
+    await kit.stop();
+    await move(kit, databaseUrl, 'postgres');
+
+    const { dataDir } = kit;
+    await rename(dataDir, `${dataDir}-elsewhere`);
+    await mkdir(dataDir); // as another machine sees it
+    await startOn(kit, databaseUrl);
+    expect((await kit.client.command('get_stage', { stageId })).stage.machineId).toBeNull();
+    await kit.stop();
+    await rm(dataDir, { recursive: true });
+    await rename(`${dataDir}-elsewhere`, dataDir);
+
+    await startOn(kit, databaseUrl);
+    expect((await livingProcess(kit, stageId)).pid).toBe(pid);
+    await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+    await kit.client.state(stageId, 'idle');
+    expect(await readFile(join(dataDir, 'worktrees', 'shop', stageId, 'made.txt'), 'utf8')).toBe('one\n');
   });
 
   itAll('backs up a shared store while it is used, into a file that another data directory can restore', async () => {
