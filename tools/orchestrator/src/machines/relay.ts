@@ -6,6 +6,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
 import type { StoredCommand } from '../store/machine-records.ts';
 import type { MachineRecord } from '../store/ports/machine-tables.ts';
+import { retryUntilStored } from '../store/retry-until-stored.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 import type { Lease } from './lease.ts';
@@ -54,6 +55,7 @@ export function createRelay({ store, edges, log, here, lease, times = {} }: Rela
   const { takeMs = 5_000, lookMs = 1_000 } = times;
   const waiting = new Set<() => void>();
   const executing = new Set<Promise<void>>();
+  const stopped = new AbortController();
   let execute: ((command: StoredCommand) => Promise<string>) | undefined;
 
   async function takeAll(): Promise<void> {
@@ -71,7 +73,9 @@ export function createRelay({ store, edges, log, here, lease, times = {} }: Rela
 
   async function answer(command: StoredCommand, run: (command: StoredCommand) => Promise<string>): Promise<void> {
     const reply = await run(command);
-    await store.transact((tx) => tx.machineCommands.answer(command.id, reply), { sync: 'later' });
+    await retryUntilStored({ store, log, signal: stopped.signal }, (tx) =>
+      tx.machineCommands.answer(command.id, reply),
+    );
   }
 
   const worker = createNudgedWorker(takeAll, (error) =>
@@ -122,11 +126,12 @@ export function createRelay({ store, edges, log, here, lease, times = {} }: Rela
       unlisten();
       await worker.stop();
       await settlesWithin(Promise.all(executing), STOP_MS); // whoever waits hears that it was not confirmed
+      stopped.abort();
     },
   };
 }
 
-/** What is asked of the store, or `otherwise` while that is out of reach. */
+/** What is asked of the store, or `otherwise` while that is out of reach or refuses this machine, which was declared lost. */
 async function unlessStorageFails<T>(asked: Promise<T>, otherwise: T): Promise<T> {
   try {
     return await asked;
