@@ -1,6 +1,9 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { postgresLack } from '../../../../test-support/postgres.ts';
+import { until } from '../../../../test-support/until.ts';
+import { startDatabaseProxy } from '../../test/support/database-proxy.ts';
 import { LEASE_MS, machineId, machineReport, movableEdges } from '../../test/support/test-machines.ts';
+import { createStoreDatabase } from '../../test/support/test-postgres.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { nodeEdges } from '../lib/edges.ts';
 import { OperationalError } from '../lib/errors.ts';
@@ -87,6 +90,28 @@ it('tries a write while the report takes long', async () => {
   await renewal;
   expect(written).toHaveBeenCalledTimes(2);
 });
+
+it.skipIf(postgresLack !== '')(
+  `is given up in a moment though a renewal waits to hear what became of its commit${postgresLack && ` (${postgresLack})`}`,
+  async () => {
+    const proxy = await startDatabaseProxy(await createStoreDatabase());
+    const store = await openPostgresStore({ address: proxy.address, edges: nodeEdges, log: silent });
+    onTestFinished(store.close);
+    const id = machineId(1);
+    const epoch = await store.transact((tx) => tx.machines.register(id, machineReport(), LEASE_MS));
+    const times = { leaseMs: LEASE_MS, renewMs: HOUR_MS, marginMs: 10_000 };
+    const report = async () => machineReport();
+    const parts = { store, edges: nodeEdges, log: silent, id, epoch, report, times, onEnded: () => undefined };
+    const lease = createLease(parts);
+    proxy.hangAt('insert into writers');
+    const renewal = lease.renew();
+    await until('the commit has been sent', () => proxy.isHanging());
+    proxy.cut();
+    await lease.stop();
+    proxy.mend();
+    await renewal;
+  },
+);
 
 it('counts from before the renewal was asked for, and tells when it is held again', async () => {
   const { lease, moved } = await open();

@@ -1,4 +1,5 @@
 import type { MachineId } from '@callboard/contract';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import type { Edges } from '../lib/edges.ts';
 import { OperationalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -45,6 +46,8 @@ export interface LeaseTimes {
   marginMs: number;
 }
 
+/** A stop waits so long for a renewal. */
+const STOP_MS = 2_000;
 /** A report reads some rows. */
 const SLOW_MS = 3_000;
 
@@ -126,7 +129,8 @@ export function createLease(parts: LeaseParts): Lease {
     async stop() {
       stopped = true;
       clearInterval(timer);
-      await running;
+      // A commit that the network has cut stays open until the database answers.
+      if (running !== undefined) await settlesWithin(running, STOP_MS);
       if (hasEnded) return;
       await store
         .transact((tx) => tx.machines.release(id, epoch))

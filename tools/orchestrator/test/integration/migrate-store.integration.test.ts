@@ -140,16 +140,15 @@ describe.skipIf(postgresLack !== '')(`moving a store${postgresLack && ` (${postg
     const source = new URL('../../src/migrate-store.ts', import.meta.url);
     const program = `
       const { migrateStore } = await import('${source}');
-      process.once('message', (move) => migrateStore({ ...move, onTable: ({ name }) => process.send(name) }).then(() => process.send('moved')));
+      const die = () => process.kill(process.pid, 'SIGKILL');
+      process.once('message', ({ at, ...move }) => migrateStore({ ...move, onTable: ({ name }) => void (name === at && die()) }));
       process.send('ready');`;
     for (const at of ['projects', 'events']) {
       const child = fork('-', { execArgv: ['--input-type=module', '--eval', program], stdio: 'inherit' });
       await once(child, 'message');
-      child.send({ dataDir: kit.dataDir, databaseUrl, to: 'postgres' });
-      await new Promise<void>((resolve) => child.on('message', (name) => name === at && resolve()));
       const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
+      child.send({ at, dataDir: kit.dataDir, databaseUrl, to: 'postgres' });
+      expect(await exited).toEqual([null, 'SIGKILL']);
       expect(await readdir(kit.dataDir)).not.toContain('store.json');
     }
     await until('the connections of the killed are gone', async () => {
