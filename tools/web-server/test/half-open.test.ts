@@ -66,3 +66,17 @@ it('limits the wait for the head of a request', async () => {
   const slow = await open(head(new URL(origin).host));
   await once(slow, 'close');
 });
+
+it('says nothing to a connection that has sent nothing: a browser opens some ahead, and would take that for its answer', async () => {
+  const { origin, open } = await start({ headersTimeoutMs: 300 });
+  const [slow, silent] = [await open(head(new URL(origin).host)), await open('')];
+  const said = { slow: '', silent: '' };
+  slow.on('data', (data) => {
+    said.slow += String(data);
+  });
+  silent.on('data', (data) => {
+    said.silent += String(data);
+  });
+  await Promise.all([once(slow, 'close'), once(silent, 'close')]);
+  expect(said).toEqual({ slow: expect.stringContaining('did not arrive in time'), silent: '' });
+});

@@ -75,10 +75,11 @@ const UNREADABLE: Readonly<Record<string, string>> = {
 
 /**
  * Answers a malformed HTTP request and closes its connection. Nothing is logged: the error holds the received bytes, which
- * may contain a secret.
+ * may contain a secret. A connection that has sent nothing is closed without a word: Chromium opens some ahead, and takes what comes
+ * for the answer to the request that it is about to send; one that is closed, it replaces.
  */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  if (!socket.writable || socket.bytesRead === 0 || error.code === 'ECONNRESET') return void socket.destroy();
   const words = UNREADABLE[error.code ?? ''] ?? 'This is not a valid HTTP request.';
   const body = JSON.stringify(toProblem(new Rejection('bad_request', words)));
   const head = [
