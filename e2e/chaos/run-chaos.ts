@@ -88,7 +88,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const reached = (what: string) => console.log(`${Math.round((performance.now() - began) / 1_000)} s: ${what}`);
   const stages = await startStages({ transport, random, signal }, options.stages, place);
   // A conversation with nothing on disk cannot be resumed: by now each one has had its first turn.
-  for (const stageId of stages) await untilQuiet(transport, stageId, signal);
+  const talkers = { transport, ledger, random, signal };
+  for (const stageId of stages) await untilQuiet(talkers, stageId);
   reached('every stage has had its first turn');
   const watched = stages.slice(0, MOST_WATCHED);
   // Not through any web server in turn: only the one that has a stream can be told what it watches.
@@ -97,14 +98,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { transport: any, each } = doors;
   const target = { ...place, cutConnection: doors.cutOne, onMoved: doors.lead, transport: any, each } satisfies Target;
   const killing = kill(target, { victims, losses, times, pauseMs: LONGEST_PAUSE_MS, outageMs, random, signal });
-  const talkers = { transport, ledger, random, signal };
   const talking = Promise.all(stages.map((stageId) => talk(talkers, stageId, options.messages)));
   const [killed] = await Promise.all([killing, talking]);
   reached('all has been said and struck');
-  for (const stageId of stages) await untilQuiet(transport, stageId, signal);
+  for (const stageId of stages) await untilQuiet(talkers, stageId);
   reached('all is quiet');
   const unheard = await hearEachMachine(talkers, onlookers.slice(-doors.each.length), watched);
-  for (const stageId of watched) await untilQuiet(transport, stageId, signal);
+  for (const stageId of watched) await untilQuiet(talkers, stageId);
   const alarms = await alarmsOf(transport, stages, signal);
   const wrongEvents = (await Promise.all(onlookers.map(({ compare }) => compare(signal)))).flat();
   reached('the onlookers have been compared');
@@ -213,23 +213,31 @@ async function talk({ transport, ledger, random, signal }: Talkers, stageId: Sta
 }
 
 /** Waits until nothing is left to do for the stage; continues a session that was cut off, as a person would. */
-async function untilQuiet(transport: Transport, stageId: StageId, signal: AbortSignal): Promise<void> {
+async function untilQuiet({ transport, ledger, signal }: Talkers, stageId: StageId): Promise<void> {
   let last: SessionView | null = null;
   const whenAborted = () => console.error(`${stageId} did not come to rest: ${JSON.stringify(last)}`);
   signal.addEventListener('abort', whenAborted);
   for (;;) {
     const { session } = await insist(signal, () => transport.command('get_session', { stageId }));
     last = session;
-    const isOver = session.state === 'idle' || session.state === 'ended';
-    if (session.alarm !== null) return signal.removeEventListener('abort', whenAborted); // it is told of, and ends nothing by itself
-    if (isOver && session.queued === 0 && session.lastTurn?.outcome === 'succeeded')
-      return signal.removeEventListener('abort', whenAborted);
+    if (isQuiet(session)) return signal.removeEventListener('abort', whenAborted);
     if (session.state === 'idle' && session.queueHeld)
       await insist(signal, () => transport.command('release_queue', { stageId }));
-    else if (session.state === 'ended' || session.state === 'failed') await start(transport, stageId, signal);
+    else if (isCutShort(session)) {
+      const text = `Go on: <${stageId}-go-on-${ledger.messages.length}>`;
+      await say(transport, ledger, { stageId, text, mode: 'append', hasRun: false }, signal);
+    } else if (session.state === 'ended' || session.state === 'failed') await start(transport, stageId, signal);
     await sleep(100, undefined, { signal });
   }
 }
+
+/** An alarm is told of, and ends nothing by itself. */
+const isQuiet = ({ alarm, state, queued, lastTurn }: SessionView): boolean =>
+  alarm !== null || ((state === 'idle' || state === 'ended') && queued === 0 && lastTurn?.outcome === 'succeeded');
+
+/** The turn was cut short after Claude had all its messages: a start resumes the conversation and begins no turn by itself. */
+const isCutShort = ({ state, queued, lastTurn }: SessionView): boolean =>
+  state === 'idle' && queued === 0 && lastTurn !== null && lastTurn.outcome !== 'succeeded';
 
 /** The sessions that were stopped with an alarm, in words: an answer that Claude has had was lost, for example. */
 async function alarmsOf(transport: Transport, stages: readonly StageId[], signal: AbortSignal): Promise<string[]> {
