@@ -82,16 +82,26 @@ async function removeStage(transport: Transport, stageId: StageId, signal: Abort
 /** Everybody has gone: no connection, no transaction and no command may wait there, and no number of an event be missing. */
 async function leftInDatabase({ database }: Place): Promise<string[]> {
   if (database === null) return [];
+  let connections: string[] = [];
+  const look = async () => {
+    connections = await database.lines(CONNECTIONS);
+    return connections.length === 0;
+  };
+  await until('nobody is connected', look, { withinMs: PARTING_MS }).catch(() => undefined); // the caller names them
+  const left = connections.map((what) => `a connection to the database: ${what}`);
   const counts = {
-    connections:
-      "select count(*) from pg_stat_activity where usename = 'callboard' and pid <> pg_backend_pid() and backend_type = 'client backend'",
     'open launches': 'select count(*) from launches where ended_at is null',
     'missing numbers of events': 'select coalesce(max(seq) - min(seq) + 1 - count(*), 0) from events',
   };
-  const left: string[] = [];
   for (const [what, sql] of Object.entries(counts)) {
     const count = await database.count(sql);
     if (count !== 0) left.push(`${count} ${what}`);
   }
   return left;
 }
+
+const CONNECTIONS =
+  "select backend_start, state, state_change, left(query, 200) from pg_stat_activity where usename = 'callboard' and pid <> pg_backend_pid() and backend_type = 'client backend'";
+
+/** Whoever gave a connection up while its link was cut could tell nobody: then it ends when keep-alive has asked in vain. */
+const PARTING_MS = 30_000;

@@ -33,6 +33,8 @@ export interface Place {
 export interface Database extends Pick<PostgresServer, 'start' | 'stop'> {
   /** Runs SQL that returns one number. */
   count(sql: string): Promise<number>;
+  /** Runs SQL. Resolves with its rows, as `psql` prints them. */
+  lines(sql: string): Promise<string[]>;
   /** Ends all processes of the server that takes writes, which has a standby. */
   switchOff(): Promise<void>;
   /**

@@ -48,6 +48,8 @@ export async function openServers({ settings, hasStandby, machines, random, atEn
   let standby: StandbyServer | null = hasStandby ? await startStandby(current, atEnd) : null;
   const ports = [current, ...(standby === null ? [] : [standby])].map(({ address }) => address.port);
   const count = async (sql: string) => Number(await runSql(current.address, sql, name));
+  const lines = async (sql: string) =>
+    (await runSql(current.address, sql, name)).split('\n').filter((line) => line !== '');
 
   /** Whether each machine has renewed its lease at the new server by now. */
   async function haveAllMoved(signal: AbortSignal): Promise<boolean> {
@@ -99,6 +101,7 @@ export async function openServers({ settings, hasStandby, machines, random, atEn
     ports,
     database: {
       count,
+      lines,
       stop: (how) => current.stop(how),
       start: () => current.start(),
       switchOff,
