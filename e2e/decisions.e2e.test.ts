@@ -68,7 +68,7 @@ it('offers Retry and Dismiss for an answer whose process was killed before it co
   const form = page.getByRole('form', { name: 'Login form: Run this command?' });
   await form.getByText('echo one >> made.txt').waitFor();
   await form.getByRole('button', exact('Deny')).click();
-  await page.getByText(/^Nothing waits for you/).waitFor();
+  await page.getByText(/^Nothing is waiting for you/).waitFor();
   expect(errors.filter((error) => !error.includes('409'))).toEqual([]);
 });
 

@@ -57,7 +57,7 @@ async function afterGoingBack(page: Page, show: Show, open: boolean): Promise<vo
     const [first] = found.entries;
     if (first === undefined) return route.fulfill({ response });
     const text =
-      'Ada went back to before an earlier message: files and conversation are as then. These stayed as they are, because they could not be set back: vendor/icons.';
+      'Ada went back to before an earlier message: files and conversation are as then. These stayed as they are, because they could not be restored: vendor/icons.';
     const { stageId, at } = first;
     const notice = { stageId, at, index: AFTER, parentToolUseId: null, kind: 'notice', level: 'info' };
     const entries = [...found.entries, { ...notice, code: 'gone-back', text }];

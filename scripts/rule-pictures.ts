@@ -7,7 +7,7 @@ const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOStr
 const BOARD = '**/api/board';
 const RETRY = '**/allow-and-retry';
 const WHY_NOT =
-  'A deny rule wins over every allowance. Remove Bash(npm publish *) from your own settings of Claude Code (~/.claude/settings.json), then tell Claude to try again.';
+  'A deny rule overrides every allow rule. Remove Bash(npm publish *) from your own settings of Claude Code (~/.claude/settings.json), then tell Claude to try again.';
 
 /** Rules of every kind, used and unused, in the scene's project. */
 function rulesOf({ projects, stages }: BoardView) {

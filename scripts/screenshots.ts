@@ -216,7 +216,7 @@ const PICTURES: Record<string, Look> = {
   },
   'project-pipeline-own': async (page, scene) => {
     await PICTURES['project-pipelines']?.(page, scene);
-    await page.getByRole('button', { name: 'Copy to own pipelines' }).click();
+    await page.getByRole('button', { name: 'Copy to custom pipelines' }).click();
     await page.getByRole('combobox', { name: 'When phase 2 is finished' }).selectOption('check');
     await page.getByRole('textbox', { name: 'Check of phase 2', exact: true }).fill('npm test');
     await page.getByRole('textbox', { name: 'Prompt of phase 2' }).fill('See {{stage.titel}}');

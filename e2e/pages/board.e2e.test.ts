@@ -40,7 +40,7 @@ itAll('writes a stage with phases, edits it, and starts the next phase from its 
   await form.getByRole('textbox', { name: 'Title' }).fill('Rate limits');
   await form.getByRole('textbox', { name: 'Prompt', exact: true }).fill(prompt({ steps: [{ text: 'Designed.' }] }));
   for (const [index, name] of ['Design', 'Build'].entries()) {
-    if (index === 0) await form.getByRole('combobox', { name: 'Pipeline' }).selectOption('Own phases');
+    if (index === 0) await form.getByRole('combobox', { name: 'Pipeline' }).selectOption('Custom phases');
     else await form.getByRole('button', { name: 'Add phase' }).click();
     await form.getByRole('textbox', { name: `Name of phase ${index + 1}` }).fill(name);
     await form.getByRole('textbox', { name: `Prompt of phase ${index + 1}` }).fill(`${name} it.`);

@@ -13,7 +13,7 @@ itAll('edits, moves, removes and sends queued messages, and releases a held queu
     await queuedRows(page).filter({ hasText: text }).waitFor();
     await expect.poll(() => messageBox(page).inputValue()).toBe('');
   }
-  await page.getByText('3 messages queued: the next goes when this turn has ended').waitFor();
+  await page.getByText('3 messages queued: the next one is sent when this turn ends').waitFor();
   await queuedRows(page).filter({ hasText: 'two' }).getByRole('button', { name: 'Edit queued message' }).click();
   await page.getByRole('textbox', { name: 'Queued message' }).fill('two and a half');
   await page.getByRole('button', { name: 'Save' }).click();

@@ -5,7 +5,7 @@ import { until } from '../../../test-support/until.ts';
 import { fixture } from '../test/cli-process.ts';
 import { putProgram, SYSTEM_PATH } from '../test/programs.ts';
 
-const QUESTION = 'Start all the same? Type yes to agree, once for this data directory: ';
+const QUESTION = 'Start anyway? Type yes to agree, once for this data directory: ';
 /** The stand-in for the web server reads no certificate. */
 const OPEN = [
   '--host',

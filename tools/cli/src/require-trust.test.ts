@@ -56,7 +56,7 @@ it('asks once, in words, where no session can be isolated, and remembers a yes',
   expect(asked).toEqual([
     'callboard: no session can be isolated on this machine (bubblewrap is not installed). ' +
       'Whoever logs in at https://192.0.2.1:3100 can run any command here as you.\n' +
-      'Start all the same? Type yes to agree, once for this data directory: ',
+      'Start anyway? Type yes to agree, once for this data directory: ',
   ]);
   await start('--host', '192.0.2.1', ...CERTIFICATE);
   expect(asked).toHaveLength(1);
@@ -123,7 +123,7 @@ it('asks once, in words, before a store is shared where no session can be isolat
     'callboard: no session can be isolated on this machine (bubblewrap is not installed). ' +
       'A command that Claude runs can read the URL of the shared store (db.example:5432/board), and whoever can read it can run any ' +
       'command as you, on every machine that shares it.\n' +
-      'Start all the same? Type yes to agree, once for this data directory: ',
+      'Start anyway? Type yes to agree, once for this data directory: ',
   );
   // Another agreement, about another danger.
   await expect(start('--host', '192.0.2.1', ...CERTIFICATE)).rejects.toThrow('--trust-logins');

@@ -86,7 +86,7 @@ async function askToAgree(
   signal: AbortSignal,
 ): Promise<void> {
   const answer = await edges.ask(
-    `callboard: ${danger}.\nStart all the same? Type yes to agree, once for this data directory: `,
+    `callboard: ${danger}.\nStart anyway? Type yes to agree, once for this data directory: `,
     signal,
   );
   if (answer === null)

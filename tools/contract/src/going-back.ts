@@ -20,7 +20,7 @@ export const PLANNED_FILES = 500;
 /** What would happen to a file, seen from the present one: `added` comes back, `deleted` goes. */
 export const RewindFile = FileDiff.pick({ path: true, oldPath: true, status: true, additions: true, deletions: true });
 
-/** A file that cannot be set back, and stays as it is. */
+/** A file that cannot be restored, and stays as it is. */
 export const RewindBlocked = z.object({
   path: z.string(),
   /**

@@ -186,7 +186,7 @@ export const webhookCommands = {
    */
   add_webhook: { input: NewWebhook.extend({ webhookId: z.uuid().optional() }), reply: withSecret },
   change_webhook: { input: z.object({ ...ofWebhook, patch: WebhookPatch }), reply: withSecret },
-  /** What was not sent yet is not sent. */
+  /** Anything not sent yet will not be sent. */
   remove_webhook: { input: z.object(ofWebhook), reply: webhook },
   /** Calls it with a test. Replies when it was taken; `webhook_failed` says why it was not. */
   test_webhook: { time: 'slow', input: z.object(ofWebhook), reply: webhook },

@@ -143,7 +143,7 @@ export async function requireOwnStore(dataDir: string): Promise<void> {
   if (location === null) return;
   throw new OperationalError(
     'store_elsewhere',
-    `The store of ${dataDir} is the PostgreSQL database ${location.name}, and a file beside it would be read by nobody. ` +
+    `The store of ${dataDir} is the PostgreSQL database ${location.name}, so a file in the data directory would not be used. ` +
       'Restore the backup into a new data directory, and move its store to an empty database (callboard migrate-store --to postgres).',
   );
 }

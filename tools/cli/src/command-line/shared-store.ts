@@ -43,7 +43,7 @@ export const sharedStoreFlags: readonly Flag[] = [
     kind: 'variable',
     name: 'end-sessions-after-minutes',
     variable: 'CALLBOARD_END_SESSIONS_AFTER_MINUTES',
-    help: 'With a shared store: this machine ends its sessions when it has not reached that for so long (never).',
+    help: 'With a shared store: this machine ends its sessions after not reaching the store for this many minutes (never).',
   },
 ];
 

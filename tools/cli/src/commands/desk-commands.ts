@@ -126,7 +126,7 @@ const watch: Command = {
 
 const advance: Command = {
   name: 'advance',
-  summary: 'Starts the next phase of a stage that waits for a person between two.',
+  summary: 'Starts the next phase of a stage that is waiting for a person between phases.',
   flags: [stageArgument, ...deskFlags],
   run: async (invocation) => (await import('../terminal/advance.ts')).advance(invocation),
 };

@@ -70,7 +70,9 @@ async function checkPorts({ dataDir, host, port, orchestratorPort }: DoctorOptio
     const found = `runs on this data directory (process ${running.pid}, ${where})`;
     // One that does not answer, or is of an earlier release, has told nothing.
     const [cause] = supervisor === null ? [] : await askForProblems(dataDir, ANSWER_MS).catch(() => []);
-    return cause === undefined ? ok(found) : problem(`${found}, but ${cause}`, 'Mend that: it comes up again unasked');
+    return cause === undefined
+      ? ok(found)
+      : problem(`${found}, but ${cause}`, 'Fix that, and it comes back up automatically');
   });
   const has = (holder: typeof running, number: number) => (holder?.port === number ? holder : null);
   await check('port', 'Port of the board', () => checkPort({ host, port, flag: '--port', own: has(supervisor, port) }));

@@ -20,7 +20,7 @@ it('finds a store in a file, and one that was moved away', async () => {
   await writeFile(join(dataDir, 'store.json'), JSON.stringify(location));
   expect(await check(dataDir)).toMatchObject({
     verdict: 'problem',
-    found: expect.stringContaining('is the PostgreSQL database db.example:5432/board'),
+    found: expect.stringContaining('has been the PostgreSQL database db.example:5432/board'),
   });
 });
 

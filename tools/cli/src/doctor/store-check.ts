@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts';
 import { findSharedStore } from '../shared-store.ts';
 import { type Finding, ok, problem } from './report.ts';
 
-const ADVICE = 'Mend that, or start with the URL that belongs to this data directory, or without any';
+const ADVICE = 'Fix that, or start with the URL that belongs to this data directory, or without any';
 
 /** Checks that the store is where a start looks for it, and that a shared one answers. Shows no secret. */
 export async function checkStore(

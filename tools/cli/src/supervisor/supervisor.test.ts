@@ -138,7 +138,7 @@ it('says why a server that was up cannot start again, keeps trying, and gives no
   const { supervisor, lines } = supervise({ timing });
   const { port } = await supervisor.start(never);
   const squatter = await takePortFromWebServer(port);
-  const words = `the web server cannot start again: listen EADDRINUSE: address already in use 127.0.0.1:${port}. It is tried every few seconds; sessions go on meanwhile.`;
+  const words = `the web server cannot start again: listen EADDRINUSE: address already in use 127.0.0.1:${port}. Retrying every few seconds; sessions continue in the meantime.`;
   await eventually(() => expect(supervisor.problems()).toEqual([words]));
   await expect(supervisor.createLink(never)).rejects.toThrow(words);
   await expect(supervisor.logInTerminal('Terminal on desk', never)).rejects.toThrow(words);
@@ -158,7 +158,7 @@ it('tells the cause that kept a server from starting only until its next start e
   const { orchestrator } = await reportsOf(port);
   await writeFile(told, 'refuse');
   process.kill(orchestrator.pid, 'SIGKILL');
-  const words = 'the orchestrator cannot start again: it is out of order. It is tried every few seconds.';
+  const words = 'the orchestrator cannot start again: it is out of order. Retrying every few seconds.';
   await eventually(() => expect(supervisor.problems()).toEqual([words]));
   await writeFile(told, 'crash'); // that is mended, something else is not
   await eventually(() => expect(supervisor.problems()).toEqual([]));

@@ -64,8 +64,8 @@ export const defaultTiming: KeptServerTiming = {
   repeatMs: 60_000,
 };
 
-const ORCHESTRATOR = { name: 'orchestrator', meanwhile: 'It is tried every few seconds.' };
-const WEB_SERVER = { name: 'web server', meanwhile: 'It is tried every few seconds; sessions go on meanwhile.' };
+const ORCHESTRATOR = { name: 'orchestrator', meanwhile: 'Retrying every few seconds.' };
+const WEB_SERVER = { name: 'web server', meanwhile: 'Retrying every few seconds; sessions continue in the meantime.' };
 const TAKEOVER_PATIENCE_MS = 30_000;
 
 /** Creates a supervisor. Nothing runs before `start`. */

@@ -44,7 +44,7 @@ it.each([
   ['a usage limit', { limitWait }, {}, 'Queued: usage limit.'],
   ['a failed turn', { queueHeld: true }, {}, 'the queue is paused because the last turn did not succeed'],
   ['a terminal', { terminal }, {}, 'once the stage is taken back from the terminal'],
-  ['an alarm', { alarm }, {}, 'a security alarm stands'],
+  ['an alarm', { alarm }, {}, 'a security alarm is open'],
   ['a full disk', {}, { paused: 'The disk is nearly full.' }, 'Queued: The disk is nearly full.'],
   ['other sessions', {}, {}, 'as soon as its session can run'],
 ] as const)('says that a message waits for the end of %s', (_, session, board, words) => {
@@ -74,8 +74,8 @@ it('says what is on hold and which budgets are spent, or nearly so, beyond a sin
     }),
   );
   expect(notices).toEqual([
-    expect.stringMatching(/^everything is on hold since 2026-01-0\d \d\d:\d\d, by Ada\.$/),
-    expect.stringMatching(/^Shop is on hold since /),
+    expect.stringMatching(/^everything has been on hold since 2026-01-0\d \d\d:\d\d \(by Ada\)\.$/),
+    expect.stringMatching(/^Shop has been on hold since /),
     'the budget of today is spent: $1.20 of $1.00.',
     'the budget of Shop is nearly spent: $0.80 of $1.00.',
   ]);

@@ -40,7 +40,7 @@ export function unstartedWords(stage: StageView, { holds, startHolds }: BoardVie
 export function boardNotices({ holds, budgets, projects }: BoardView): string[] {
   const nameOf = (id: string) => projects.find((project) => project.id === id)?.name ?? id;
   const held = ({ scope, by, at }: Hold) =>
-    `${'projectId' in scope ? nameOf(scope.projectId) : 'everything'} is on hold since ${timeOf(at)}, by ${by}.`;
+    `${'projectId' in scope ? nameOf(scope.projectId) : 'everything'} has been on hold since ${timeOf(at)} (by ${by}).`;
   const spent = budgets.flatMap((budget) => {
     const near = nearLimit(budget);
     if (near === null || 'stageId' in near.scope) return [];
@@ -54,7 +54,7 @@ export function boardNotices({ holds, budgets, projects }: BoardView): string[] 
 export function queuedWords(stage: StageView, { holds, paused }: Pick<BoardView, 'holds' | 'paused'>): string {
   const { session } = stage;
   if (paused !== null) return `Queued: ${visibleLine(paused, 'prose')}`;
-  if (session?.alarm != null) return 'Queued: a security alarm stands. Look at it on the board.';
+  if (session?.alarm != null) return 'Queued: a security alarm is open. Look at it on the board.';
   if (session?.terminal != null) return 'Queued: Claude gets it once the stage is taken back from the terminal.';
   if (isOnHold(stage, holds)) return 'Queued: the stage is on hold. Claude gets it once somebody releases the stage.';
   if (session === null) return 'Queued: Claude gets it once the stage is started.';

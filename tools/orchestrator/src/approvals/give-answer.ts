@@ -94,7 +94,7 @@ export async function requireOpen(tx: Tx, stageId: StageId, requestId: RequestId
 
 /** Refuses whatever else is done with a request while an answer to it is held back. */
 export function isBeingAnswered({ by, outcome, until }: StoredHold): Rejection {
-  const message = `${by} is answering this request: it is ${outcome} at ${until}, unless ${by} takes that back before. Your answer was not used.`;
+  const message = `${by} is answering this request: it will be ${outcome} at ${until}, unless ${by} takes that back first. Your answer was not used.`;
   return new Rejection('answer_held', message);
 }
 

@@ -196,7 +196,7 @@ it('lets a person continue once: until the turn has ended', async () => {
   await budgets.continueBeyond(stageId, 'Ada');
   expect(await told(session)).toEqual([CONTINUE_MESSAGE]);
   expect(await texts(session, 'beyond-budget')).toEqual([
-    'Ada continues once beyond the budget of this stage ($1.50 of $1.00).',
+    'Ada allowed the stage to go over the budget of this stage once ($1.50 of $1.00).',
   ]);
   await session.tell({ type: 'turn-started', model: null, mode: null, messageIds: [] });
   await spending(session, 5);

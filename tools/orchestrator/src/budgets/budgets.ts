@@ -83,7 +83,7 @@ async function continueBeyond({ store, ...parts }: BudgetsParts, stageId: StageI
     const session = await tx.sessions.find(stageId);
     if (session === null || session.launchId === null) return 'start';
     const change = await openChange(tx, stageId);
-    const text = `${actor} continues once beyond the budget ${scopeWords(budget.scope)} (${spentWords(budget)}).`;
+    const text = `${actor} allowed the stage to go over the budget ${scopeWords(budget.scope)} once (${spentWords(budget)}).`;
     addNotice(change, tx.now, { level: 'info', code: 'beyond-budget', text });
     change.record = { ...change.record, beyondBudget: true, spentBudget: null };
     await saveChange(tx, change); // delivers what waits, unless the queue is held

@@ -97,7 +97,9 @@ async function keepOne(
   const count = running.flatMap((id) => marked.get(id) ?? []).length;
   await endMarked(running, context.limits.graces.signalMs);
   const ended =
-    count === 0 ? 'Nothing of it ran there any more.' : `${count} of its processes ran there, and were ended.`;
+    count === 0
+      ? 'None of its processes were still running there.'
+      : `${count} of its processes ran there, and were ended.`;
   await store.transact(async (tx) => {
     if (worktree !== null) await tx.formerWorktrees.save({ ...worktree, isKept: true });
     await tellFormer(tx, stageId, { code: 'machine-back', text: `${name} is back. ${kept} ${ended}` });
@@ -118,7 +120,7 @@ async function keepFiles(
   try {
     const turn = { stageId, name: `lost-${edges.now().toISOString()}` };
     const { commit } = await worktrees.keepTurn({ ...worktree, path }, turn);
-    return `Its files there, uncommitted ones with them, are kept as the commit ${commit}.`;
+    return `Its files there, including uncommitted ones, are kept as the commit ${commit}.`;
   } catch (error) {
     log.error({ err: error, stageId }, 'the work of a former stage was not kept');
     return `Its files there are in ${path}; they could not be kept in git as well: ${messageOf(error)}`;

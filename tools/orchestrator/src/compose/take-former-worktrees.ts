@@ -152,20 +152,21 @@ async function takenWords(
   }: { fate: FormerFate; stage: Stage | null; entry: TrashEntry | null; wasGone: boolean },
 ): Promise<string> {
   const name = await machines.nameOf(claims.here);
-  if (wasGone) return `${name} has no worktree of this stage any more: its folder is gone, and not by Callboard.`;
+  if (wasGone)
+    return `${name} no longer has a worktree of this stage: its folder is gone, and Callboard did not remove it.`;
   const elsewhere = stage?.machineId ?? null;
   const other = elsewhere === null ? null : await machines.nameOf(elsewhere).catch(() => null);
   const why = fate === 'done' ? 'is done' : `was started on ${other ?? 'another machine'}`;
-  return `${name} has taken its old worktree of this stage away, since the stage ${why}. ${keptWords(name, entry)}`;
+  return `${name} has removed its old worktree of this stage because the stage ${why}. ${keptWords(name, entry)}`;
 }
 
 function keptWords(name: string, entry: TrashEntry | null): string {
-  if (entry === null) return 'It had nothing that is not merged.';
+  if (entry === null) return 'It had no unmerged work.';
   const counts = [
     [entry.work?.uncommitted ?? 0, 'uncommitted file', 'uncommitted files'],
     [entry.work?.unmerged ?? 0, 'commit that is not merged', 'commits that are not merged'],
     [entry.fileCount, 'file or folder that git ignores', 'files or folders that git ignores'],
   ] as const;
   const named = counts.flatMap(([count, one, many]) => (count === 0 ? [] : [`${count} ${count === 1 ? one : many}`]));
-  return `The trash of ${name} has what was in it until ${entry.expiresAt.slice(0, 10)}: ${named.join(', ')}. Open the board at ${name} to restore it.`;
+  return `Its contents stay in the trash of ${name} until ${entry.expiresAt.slice(0, 10)}: ${named.join(', ')}. Open the board at ${name} to restore it.`;
 }

@@ -100,5 +100,5 @@ const shown = (record: ConversationRecord, isOpen: boolean): Conversation => {
 const unknown = (id: string, { name }: Project): Rejection =>
   new Rejection(
     'unknown_conversation',
-    `Claude Code has no conversation ${id} of ${name} that no stage has. Look at the list again.`,
+    `${name} has no conversation ${id} that is not already a stage. Reload the list.`,
   );

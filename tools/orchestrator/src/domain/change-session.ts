@@ -23,7 +23,7 @@ export async function noSession({ stages }: Pick<Tables, 'stages'>, stageId: Sta
   return new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
 }
 
-const ALARMED = 'It was stopped because the session is under alarm.';
+const ALARMED = 'It was stopped because the session has an open security alarm.';
 
 /** Whether subagents work in the background. Background Bash, for example a dev server, does not count. */
 export const agentsWork = ({ backgroundTasks }: SessionRecord): boolean =>

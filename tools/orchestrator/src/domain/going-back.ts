@@ -11,7 +11,7 @@ import { endWaits } from './usage-limits.ts';
 /** @throws Rejection `cannot_go_back` while the files of the stage are set back */
 export function requireNotGoingBack(session: SessionRecord | null): void {
   if (session?.goingBack == null) return;
-  const message = `The files of ${session.stageId} are being set back. That takes a moment; then try again.`;
+  const message = `The files of ${session.stageId} are being restored. Try again in a moment.`;
   throw new Rejection('cannot_go_back', message);
 }
 
@@ -65,7 +65,7 @@ const NAMED = 10;
 function stayed({ blocked }: GoingBack): string {
   if (blocked.length === 0) return '';
   const more = blocked.length > NAMED ? ` and ${blocked.length - NAMED} more` : '';
-  return ` These stayed as they are, because they could not be set back: ${blocked.slice(0, NAMED).join(', ')}${more}.`;
+  return ` These stayed as they are, because they could not be restored: ${blocked.slice(0, NAMED).join(', ')}${more}.`;
 }
 
 const whatOf = ({ files, conversation }: GoneBack): string =>
@@ -83,6 +83,6 @@ export function noteFork(change: SessionChange, at: string, { fork }: Stage): vo
   if (fork === null) return;
   const { stageId, title, messageId } = fork;
   const moment = messageId === null ? '' : ', before one of its messages';
-  const text = `Goes on from ${stageId} (${title})${moment}: with a copy of that conversation and the files of that moment. ${stageId} stays as it is.`;
+  const text = `Continues from ${stageId} (${title})${moment}, with a copy of that conversation and the files as they were then. ${stageId} stays as it is.`;
   addNotice(change, at, { level: 'info', code: 'forked', text });
 }

@@ -71,7 +71,7 @@ async function settle(tx: Tx, change: SessionChange, loss: Loss, { worktree }: L
   }
   const gate = wasChecking || wasReviewing ? { atGate: true } : {};
   change.record = { ...change.record, ...NOTHING_GOES_ON, ...gate };
-  const branch = worktree === null ? '' : ` from what was pushed of ${worktree.branch} last`;
+  const branch = worktree === null ? '' : ` from ${worktree.branch} as it was last pushed`;
   addNotice(change, tx.now, {
     level: 'warning',
     code: 'machine-lost',

@@ -15,7 +15,7 @@ export interface AlarmContext {
 /** The finding; `detail` tells a person what it means and what to do next. */
 export type Alarm = Pick<SessionAlarm, 'code' | 'detail'>;
 
-const CLOSED = 'The session is under alarm, so nothing is allowed in it.';
+const CLOSED = 'The session has an open security alarm, so nothing is allowed in it.';
 
 /**
  * Puts the session under alarm and stops its process. The first alarm stays until a person acknowledges it; later ones are
@@ -37,7 +37,7 @@ export async function raiseAlarm({ tx, change, onAlarm }: AlarmContext, { code, 
 export function acknowledgeAlarm(change: SessionChange, at: string, actor: string): void {
   const { alarm, stageId, queued } = change.record;
   if (alarm === null)
-    throw new Rejection('no_alarm', `${stageId} is not under alarm. Someone may have acknowledged it already.`);
+    throw new Rejection('no_alarm', `${stageId} has no open security alarm. Someone may have acknowledged it already.`);
   change.record = { ...change.record, alarm: null, seenAlarms: [], queueHeld: queued > 0, heldSinceAlarm: queued > 0 };
   const text = `${actor} acknowledged the alarm. The session may continue.`;
   addNotice(change, at, { level: 'info', code: 'alarm-acknowledged', text });
@@ -46,7 +46,7 @@ export function acknowledgeAlarm(change: SessionChange, at: string, actor: strin
 /** @throws Rejection `session_alarm` */
 export function requireNoAlarm(session: Pick<SessionRecord, 'alarm' | 'stageId'> | null): void {
   if (session === null || session.alarm === null) return;
-  const message = `${session.stageId} is under alarm. ${session.alarm.detail} Acknowledge the alarm to let it continue.`;
+  const message = `${session.stageId} has an open security alarm. ${session.alarm.detail} Acknowledge the alarm to let it continue.`;
   throw new Rejection('session_alarm', message);
 }
 

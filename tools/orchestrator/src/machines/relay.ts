@@ -166,7 +166,7 @@ async function untilReplied(
 const unreachable = ({ name, seenAt }: Pick<MachineRecord, 'name' | 'seenAt'>): OperationalError =>
   new OperationalError(
     'machine_unreachable',
-    `${name} does not answer since ${seenAt}, and this can only be done there. Nothing was changed. Its sessions may go on meanwhile. Try again later, or declare ${name} lost on the page Machines.`,
+    `${name} has not responded since ${seenAt}, and this can only be done there. Nothing was changed. Its sessions may still be running. Try again later, or declare ${name} lost on the Machines page.`,
   );
 
 const unanswered = ({ name }: Pick<MachineRecord, 'name'>, limitMs: number): OperationalError =>

@@ -54,7 +54,7 @@ export async function eventOf(
 export const testEvent = (id: string, timestamp: string, publicUrl: string | null): WebhookEvent => ({
   ...{ id: eventId(`test ${id}`), type: 'test', timestamp },
   data: {
-    ...{ signal: 'finished', title: 'Callboard', text: 'Calls of Callboard arrive here.' },
+    ...{ signal: 'finished', title: 'Callboard', text: 'Calls from Callboard will arrive here.' },
     ...{ url: publicUrl, project: null, stage: null, request: null },
   },
 });

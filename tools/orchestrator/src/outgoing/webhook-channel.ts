@@ -53,12 +53,12 @@ export function createWebhookChannel({ store, edges, caller, words, publicUrl }:
 
   /** Why it is not to be sent; null if it is. */
   async function dropped({ announcement, phase }: Message, webhook: WebhookRecord): Promise<string | null> {
-    if (phase === 'settled') return tellsSettled(webhook) ? null : 'It is not called again any more.';
+    if (phase === 'settled') return tellsSettled(webhook) ? null : 'It will not be called again.';
     if (!webhook.isOn) return 'It was switched off meanwhile.';
     const { stageId, requestId, settledAt } = announcement;
     // A deleted stage is told once, as what it is: settled.
     if (settledAt !== null) return null;
-    if (!(await wants(store.read, webhook, announcement))) return 'It is not told of this any more.';
+    if (!(await wants(store.read, webhook, announcement))) return 'It no longer receives this.';
     if (requestId === null || (await isOpen(stageId, requestId))) return null;
     return 'It was answered before it was sent.';
   }

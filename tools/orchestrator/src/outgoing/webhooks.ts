@@ -95,7 +95,8 @@ export function createWebhooks({ store, edges, caller, publicUrl, onQueued }: We
       const event = testEvent(edges.newId(), now.toISOString(), publicUrl);
       const called = await caller.call(target, { webhookId, event, receipt: null, now }, stopping.signal);
       await store.transact((tx) => noteCalled(tx, { webhookId, target }, called));
-      if (called.kind === 'refused') throw new Rejection('webhook_failed', `The test was not taken. ${called.error}`);
+      if (called.kind === 'refused')
+        throw new Rejection('webhook_failed', `The test was not accepted. ${called.error}`);
       return toWebhook(await requireWebhook(store.read, webhookId));
     },
     async calls(webhookId) {

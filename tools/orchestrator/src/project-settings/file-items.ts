@@ -25,7 +25,7 @@ export function fileItems({ setup, cleanup, devServers, caches, pipelines, finis
       ...commandsOf(steps).map(({ name, command }) => item('command', `Checks “${name}” of “${pipeline}”.`, command)),
       ...finishItem(`Stages of “${pipeline}” finish by themselves when their last phase is over.`, steps.finish),
     ]),
-    ...(caches ?? []).map((path) => item('directory', 'A folder that commands in the sandbox may write.', path)),
+    ...(caches ?? []).map((path) => item('directory', 'A folder that commands in the sandbox may write to.', path)),
     ...finishItem('Stages finish by themselves when their last phase is over.', finish),
   ];
 }

@@ -118,7 +118,7 @@ it.each([
   ['setup:\n  command: ""\n', ['2 setup.command: It is empty.']],
   [
     'setup:\n  command: x\n  timeLimit: soon\n',
-    ['3 setup.timeLimit: It must be a number of seconds, or such as "90s", "10m" or "1h".'],
+    ['3 setup.timeLimit: It must be a number of seconds, or a duration such as "90s", "10m" or "1h".'],
   ],
   ['devServers:\n  web:\n    command: x\n    port: 99999\n', [expect.stringMatching(/^4 devServers\.web\.port: /)]],
   ['devServers:\n  "a b": x\n', [expect.stringMatching(/^2 devServers\.a b: It must be a name/)]],

@@ -101,7 +101,7 @@ function problemsOf(issue: z.core.$ZodIssue, lineOf: (path: readonly PropertyKey
 
 function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.path.at(-1) === 'timeLimit' && issue.code === 'invalid_type')
-    return 'must be a number of seconds, or such as "90s", "10m" or "1h"';
+    return 'must be a number of seconds, or a duration such as "90s", "10m" or "1h"';
   switch (issue.code) {
     case 'invalid_type':
       if (!/^Invalid input/.test(issue.message)) return issue.message;

@@ -148,5 +148,5 @@ function problemWords(problems: readonly SettingsProblem[]): string {
   if (first === undefined) return '';
   const key = first.key === '' ? '' : `, ${first.key}`;
   const more = others.length === 0 ? '' : ` There ${others.length === 1 ? 'is 1 more' : `are ${others.length} more`}.`;
-  return `${FILE_NAME} cannot be used (line ${first.line}${key}): ${first.message}${more} Mend it in the commit that the stage begins at.`;
+  return `${FILE_NAME} cannot be used (line ${first.line}${key}): ${first.message}${more} Fix it in the commit that the stage starts from.`;
 }

@@ -29,7 +29,7 @@ function wordsOf(failure: PushFailure, { branch, remote, program }: PushContext)
       return { words: `${remote} does not accept ${branch}: a rule or a hook there refuses it.` };
     case 'hook':
       return {
-        words: `Git or a pre-push hook of this repository refused to push ${branch}. Mend what it says, then try again.`,
+        words: `Git or a pre-push hook of this repository refused to push ${branch}. Fix what it reports, then try again.`,
       };
     case 'no-login':
       return {

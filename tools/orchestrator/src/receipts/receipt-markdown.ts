@@ -28,7 +28,7 @@ export function receiptMarkdown(receipt: Receipt): string {
     ...turns.map(turnText).filter((text) => text !== ''),
     ...(others.length === 0
       ? []
-      : [['**Beside tool calls**', '', ...others.slice(0, NAMED_CALLS).map(otherText)].join('\n')]),
+      : [['**Besides tool calls**', '', ...others.slice(0, NAMED_CALLS).map(otherText)].join('\n')]),
   ];
   const head = [
     '<details>',

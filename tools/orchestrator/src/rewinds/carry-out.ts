@@ -57,7 +57,7 @@ async function setFiles(
     );
     const state = isAsBefore
       ? 'The files are as they were before.'
-      : `Some files may be set back. Those from before are kept as the commit ${files.kept}.`;
+      : `Some files may have been restored. The previous ones are kept as the commit ${files.kept}.`;
     const text = `Going back failed. ${state} Cause: ${messageOf(error)}`;
     await record((tx) =>
       changeSession(tx, stageId, (change) => {

@@ -157,7 +157,7 @@ async function settleForks({ store, worktrees, log }: RewindsParts): Promise<voi
 function wantsOf({ files, conversation }: RewindBody): { files: boolean; conversation: boolean } {
   const wants = { files: files ?? conversation !== true, conversation: conversation ?? files !== true };
   if (wants.files || wants.conversation) return wants;
-  throw new Rejection('bad_request', 'Nothing is to go back: choose files, conversation or both.');
+  throw new Rejection('bad_request', 'Choose what to restore: files, conversation or both.');
 }
 
 function requireNotTakenBack({ goneBack }: SessionRecord, index: number): void {

@@ -31,7 +31,7 @@ it.each(['settle', 'send'])('goes on at the next start after a kill before "%s",
 const MEANWHILE: readonly [string, string, (test: DeniedCall) => Promise<void>][] = [
   [
     'somebody removed the rule',
-    'was removed, or its time is over',
+    'was removed, or has expired',
     async (test) => {
       const [rule] = await rulesOf(test);
       if (rule === undefined) throw new Error('no rule');
@@ -40,7 +40,7 @@ const MEANWHILE: readonly [string, string, (test: DeniedCall) => Promise<void>][
   ],
   [
     'the hour is over',
-    'was removed, or its time is over',
+    'was removed, or has expired',
     async (test) => {
       const [rule] = await rulesOf(test);
       if (rule === undefined) throw new Error('no rule');

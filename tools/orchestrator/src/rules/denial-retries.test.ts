@@ -28,7 +28,7 @@ it.each([
 
 it.each([
   ['Bash', { command: 'npm test > out' }, 'it has a redirection'],
-  ['Write', { file_path: '/w/../etc/passwd', content: '' }, 'its path is not a full one'],
+  ['Write', { file_path: '/w/../etc/passwd', content: '' }, 'its path is not absolute'],
   ['Write', { file_path: '/w/*.txt', content: '' }, 'such as * or ['],
   ['Write', { file_path: '/w/app/[id]/page.tsx', content: '' }, 'such as * or ['],
   ['Write', { file_path: '/w/ends with a space ', content: '' }, 'this file'],

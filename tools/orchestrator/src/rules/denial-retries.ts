@@ -146,7 +146,8 @@ async function whyNotIn(tables: Pick<Tables, 'stages' | 'sessions'>, stageId: St
   const { completedAt } = await requireStage(tables, stageId);
   if (completedAt !== null) return 'The stage is done. Reopen it, then allow the call.';
   const session = await tables.sessions.find(stageId);
-  if (session?.alarm != null) return 'The session is under alarm. Acknowledge the alarm, then allow the call.';
+  if (session?.alarm != null)
+    return 'The session has an open security alarm. Acknowledge the alarm, then allow the call.';
   if (session?.terminal == null) return null;
   return `${session.terminal.by} continues this conversation in a terminal. Take it back, then allow the call.`;
 }
@@ -206,13 +207,13 @@ const settledWords = ({ by, at }: Settlement): string => `${by} allowed this alr
 
 const NO_CALL = 'The call itself is not in the transcript, so it is unknown what would be allowed.';
 const ENDED =
-  'The rule that allows it was removed, or its time is over. If the call is still needed, allow it again on its line.';
-const INSTEAD = 'Choose a mode that asks beside the message box, and tell Claude to try again.';
+  'The rule that allows it was removed, or has expired. If the call is still needed, allow it again on its line.';
+const INSTEAD = 'Next to the message box, choose a mode that asks, then tell Claude to try again.';
 
 /** Why no exact rule covers a call. */
 function noRuleFor(toolName: string): string {
   if (isFileTool(toolName))
-    return `No exact rule covers this file: its path is not a full one, or has a character that a rule does not take as it is, such as * or [. ${INSTEAD}`;
+    return `No exact rule covers this file: its path is not absolute, or contains a character that has a special meaning in rules, such as * or [. ${INSTEAD}`;
   if (toolName === 'Bash')
     return `No exact rule covers this call: it has a redirection, a substitution or a variable, or it reaches outside. ${INSTEAD}`;
   return `No exact rule covers this call of ${toolName}. ${INSTEAD}`;
@@ -225,9 +226,9 @@ function whyNotBy(denial: Denial): string | null {
     case 'mode':
       return null;
     case 'rule':
-      return `A deny rule wins over every allowance. ${howToRemove(denial)}, then tell Claude to try again.`;
+      return `A deny rule overrides every allow rule. ${howToRemove(denial)}, then tell Claude to try again.`;
     case 'hook':
-      return `A hook decides about each call anew, and wins over every allowance. Change ${detail === null ? 'it' : `the hook ${detail}`} in its settings, then tell Claude to try again.`;
+      return `A hook decides on every call, and overrides every allow rule. Change ${detail === null ? 'it' : `the hook ${detail}`} in its settings, then tell Claude to try again.`;
     case 'unknown':
       return 'This Claude Code does not say what denied the call, so it is unknown what would allow it. Update it, or look into its settings.';
     default:
@@ -247,7 +248,7 @@ function howToRemove({ detail, settings }: Denial): string {
   if (settings === 'policySettings')
     return `${rule} is in the managed settings of this machine: ask whoever manages them to remove it`;
   if (settings === 'flagSettings') return `${rule} is Callboard’s own and protects its files: do it by hand`;
-  return `Remove ${rule} from ${SETTINGS[settings ?? ''] ?? 'the settings that it stands in'}`;
+  return `Remove ${rule} from ${SETTINGS[settings ?? ''] ?? 'the settings that contain it'}`;
 }
 
 /** A path that a rule takes as it is. A space at its end would be overlooked. */

@@ -121,7 +121,7 @@ export function startLiveRules({ store, edges, log, running }: LiveRulesParts): 
 const NOT_TOLD = {
   level: 'warning',
   code: 'rules-not-told',
-  text: 'Rules have changed, and this Claude Code did not take that over. They change for this session once its process ends: stop the stage and send a message.',
+  text: 'Rules have changed, but this Claude Code did not pick up the change. It takes effect in this session once its process ends: stop the stage and send a message.',
 } as const;
 
 /** What a process must be told, given what it got at its launch. */

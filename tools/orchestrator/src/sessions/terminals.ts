@@ -106,7 +106,8 @@ async function mark(tx: Tx, stageId: StageId, actor: string, endTurn: boolean): 
 
 /** Where a terminal finds the conversation. @throws Rejection `no_worktree`, `no_session` */
 function placeOf({ id, worktree }: Pick<Stage, 'id' | 'worktree'>, record: SessionRecord | null) {
-  if (worktree === null) throw new Rejection('no_worktree', `${id} has no worktree yet. Start it, and it gets one.`);
+  if (worktree === null)
+    throw new Rejection('no_worktree', `${id} has no worktree yet. Start the stage to create one.`);
   if (record?.sessionId == null)
     throw new Rejection('no_session', `Claude has not begun a conversation in ${id} yet. Start the stage first.`);
   return { conversationId: record.sessionId, folder: worktree.path };

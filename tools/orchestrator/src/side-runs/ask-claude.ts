@@ -99,7 +99,7 @@ async function placeOf({ store }: AskParts, { stageId }: SideRun): Promise<Place
   const project = await requireProject(store.read, stage.projectId);
   const { worktree } = stage;
   if (worktree === null)
-    throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start it, and it gets one.`);
+    throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start the stage to create one.`);
   return { stage, project, worktree };
 }
 

@@ -203,13 +203,13 @@ interface StartOrder {
 async function start(tx: Tx, { stageId, kind, actor }: StartOrder): Promise<SideRun> {
   const stage = await requireStage(tx, stageId);
   if (stage.worktree === null)
-    throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start it, and it gets one.`);
+    throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start the stage to create one.`);
   if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done. Reopen it first.`);
   const change = await openChange(tx, stageId);
   requireNoAlarm(change.record);
   requireNotInTerminal(change.record);
   const known = (await tx.sideRuns.listOf(stageId)).find((run) => run.kind === kind && isUnderWay(run));
-  if (known !== undefined) throw new Rejection('already_running', `Claude is already at it for ${stageId}.`);
+  if (known !== undefined) throw new Rejection('already_running', `Claude is already working on this for ${stageId}.`);
   requireAtRest(change);
   const reason = tx.diskPauseReason();
   if (reason !== null) throw new Rejection('disk_low', reason);

@@ -99,7 +99,7 @@ it('writes mode, model, pipeline and finish of a stage so that an import on anot
   const chosen = { permissionMode: 'plan', model: 'opus', effort: 'high', pipeline: [PHASE], finish: null };
   const id = await addStage({ title: 'Chosen' });
   await change(id, chosen);
-  const own = await addStage({ title: 'Own phases' });
+  const own = await addStage({ title: 'Custom phases' });
   await change(own, { pipeline: [{ ...PHASE, name: 'Mine' }] });
   await run(SHOP, 'stages');
   expect(await read(`${id}.md`)).toContain(

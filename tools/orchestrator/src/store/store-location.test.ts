@@ -41,7 +41,9 @@ it('refuses to go on with an old file once the store is a database, naming that'
   });
   await expect(start(false)).rejects.toMatchObject({
     code: 'store_elsewhere',
-    message: expect.stringMatching(/is the PostgreSQL database db2\.example:5432\/board .*CALLBOARD_DATABASE_URL/),
+    message: expect.stringMatching(
+      /has been the PostgreSQL database db2\.example:5432\/board .*CALLBOARD_DATABASE_URL/,
+    ),
   });
   await noteOwnStore(storeLocation);
   await start(false);

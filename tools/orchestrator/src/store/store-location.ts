@@ -39,7 +39,7 @@ export async function requireStoreHere(
   if (!isShared && location !== null)
     throw new OperationalError(
       'store_elsewhere',
-      `The store of ${dataDir} is the PostgreSQL database ${location.name} since ${location.since}, but no URL of it is given. ` +
+      `The store of ${dataDir} has been the PostgreSQL database ${location.name} since ${location.since}, but its URL was not given. ` +
         'Give the URL (CALLBOARD_DATABASE_URL, the file database-url in the data directory, or --database-url-stdin), ' +
         'or move the store back (callboard migrate-store --to sqlite).',
     );

@@ -109,7 +109,7 @@ export function hookItems(file: Source, hooks: unknown): Found[] {
 const WHEN: Readonly<Record<string, string>> = {
   PreToolUse: 'Runs before a tool is used',
   PostToolUse: 'Runs after a tool was used',
-  PermissionRequest: 'Runs when a tool would be asked for',
+  PermissionRequest: 'Runs when a tool needs permission',
   UserPromptSubmit: 'Runs with each message',
   SessionStart: 'Runs when a session starts',
   SessionEnd: 'Runs when a session ends',

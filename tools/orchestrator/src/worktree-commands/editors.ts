@@ -59,7 +59,7 @@ export function createEditors({ store, env, watchMs = WATCH_MS }: EditorsParts):
       const { worktree, projectId } = await requireStage(store.read, stageId);
       const { settings } = await requireProject(store.read, projectId);
       if (worktree === null || !(await pathExists(worktree.path)))
-        throw new Rejection('no_worktree', `${stageId} has no worktree on the disk. Start it, and it gets one.`);
+        throw new Rejection('no_worktree', `${stageId} has no worktree on the disk. Start the stage to create one.`);
       const command = settings.editor ?? (await list())[0];
       if (command === undefined) throw new Rejection('no_editor', `No editor was found on PATH. ${NAME_ONE}`);
       const nothing = { path: '/dev/null', flags: 'r+' };

@@ -113,7 +113,7 @@ export function createWorktreeCommands(parts: WorktreeCommandsParts): WorktreeCo
   return {
     async start(order) {
       const key = `${order.stageId} ${order.kind} ${order.name}`;
-      if (starting.has(key)) throw new Rejection('command_running', `${order.name} is just being started.`);
+      if (starting.has(key)) throw new Rejection('command_running', `${order.name} is already starting.`);
       starting.add(key);
       try {
         return await runs.start(order);
@@ -178,7 +178,7 @@ function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
     const project = await requireProject(store.read, stage.projectId);
     const { worktree } = stage;
     if (worktree === null)
-      throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start it, and it gets one.`);
+      throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start the stage to create one.`);
     const others = [...running.values()].filter(({ order }) => order.stageId === stageId);
     requireFree(order, others, isDown);
     const id = parts.edges.newWireId();

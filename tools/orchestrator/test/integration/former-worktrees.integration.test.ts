@@ -96,7 +96,7 @@ describe.skipIf(postgresLack !== '')(
       expect(await git(attic.repo, 'show', `${kept}:committed.txt`)).toBe('committed');
       expect(await noticesOf(desk, stageId, 'old-worktree')).toEqual([
         expect.stringMatching(
-          /^attic has taken its old worktree of this stage away, since the stage was started on desk\. The trash of attic has what was in it until \d{4}-\d\d-\d\d: 1 uncommitted file, 1 commit that is not merged, 1 file or folder that git ignores\. /,
+          /^attic has removed its old worktree of this stage because the stage was started on desk\. Its contents stay in the trash of attic until \d{4}-\d\d-\d\d: 1 uncommitted file, 1 commit that is not merged, 1 file or folder that git ignores\. /,
         ),
       ]);
       expect(await git(attic.repo, 'worktree', 'list')).not.toContain(path);
@@ -210,7 +210,7 @@ describe.skipIf(postgresLack !== '')(
       const told = async (nth: number) => noticesOf(desk, ids[nth] ?? '', 'old-worktree');
       await until('it is told', async () => (await told(0)).length > 0);
       expect(await told(0)).toEqual([
-        'attic has taken its old worktree of this stage away, since the stage was started on desk. It had nothing that is not merged.',
+        'attic has removed its old worktree of this stage because the stage was started on desk. It had no unmerged work.',
       ]);
       expect(await told(1)).toEqual([]);
       expect(await readFile(join(folders, 'STAGE-1', 'mine.txt'), 'utf8')).toBe('mine');

@@ -112,7 +112,7 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
     await client.event('machine-updated', ({ machine }) => machine.id === machineId && machine.state === 'unreachable');
     await expect(client.command('get_diff', { stageId })).rejects.toMatchObject({
       code: 'machine_unreachable',
-      message: expect.stringMatching(/^machine_unreachable: attic does not answer since \d{4}-/),
+      message: expect.stringMatching(/^machine_unreachable: attic has not responded since \d{4}-/),
     });
     expect((await client.command('get_stage', { stageId })).stage.session?.state).toBe('waiting'); // nothing is pretended
 

@@ -128,7 +128,7 @@ function notCreated(ran: Ran, base: string, host: string | null): Refusal {
   if (/Base (?:ref|sha) (?:must be a valid branch|can't be blank)|base.*invalid/i.test(words))
     return refused(`The remote has no branch ${base}. Push ${base} first, then try again.`);
   if (/Draft pull requests are not supported/i.test(words))
-    return refused('This repository takes no drafts. Open the pull request as ready for review.');
+    return refused('This repository does not support draft pull requests. Open the pull request as ready for review.');
   return refusalOf(ran, PROGRAM, host);
 }
 

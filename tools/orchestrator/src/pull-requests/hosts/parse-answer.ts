@@ -6,7 +6,7 @@ export function parseAnswer<T extends z.ZodType>(program: string, schema: T, pri
   try {
     return schema.parse(JSON.parse(printed));
   } catch {
-    const cause = `${program} answered something that Callboard does not understand. Update ${program}, then try again.`;
+    const cause = `${program} returned something that Callboard does not understand. Update ${program}, then try again.`;
     throw new Refusal('pull_request_refused', `${cause}\n${printed.slice(0, 2_000)}`);
   }
 }

@@ -49,7 +49,7 @@ export interface LaunchRegistry {
 }
 
 /** Why a session under alarm is stopped. */
-export const ALARMED = 'Stopped by Callboard: the session is under alarm.';
+export const ALARMED = 'Stopped by Callboard: the session has an open security alarm.';
 const UNREADABLE =
   'Ended by Callboard because the output of Claude Code can no longer be read. A message resumes the session.';
 

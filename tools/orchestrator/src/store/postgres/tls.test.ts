@@ -110,7 +110,7 @@ describe.skipIf(lack !== '')(`a database on a server with TLS${lack && ` (${lack
       'a certificate of an authority that is not trusted',
       { ...FULL, sslrootcert: 'other.pem' },
       '127.0.0.1',
-      /no authority .* which this machine trusts .*sslrootcert/,
+      /not signed by an authority this machine trusts .*sslrootcert/,
     ],
     [
       'a certificate for another name',

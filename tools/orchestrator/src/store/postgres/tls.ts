@@ -44,7 +44,7 @@ export function wordsOfTls(error: unknown, host: string): string | null {
   const message = messageOf(error);
   const server = `the database's server ${host}`;
   if (UNTRUSTED.has(code))
-    return `${server} has a certificate that no authority has signed which this machine trusts (${message}). Name the certificate of its authority with sslrootcert in the database's URL.`;
+    return `${server} has a certificate that is not signed by an authority this machine trusts (${message}). Name the certificate of its authority with sslrootcert in the database's URL.`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `${server} has a certificate for another name (${message}). Name the server in the database's URL as its certificate does, or give it a certificate for this name.`;
   if (code === 'CERT_HAS_EXPIRED')
@@ -52,10 +52,10 @@ export function wordsOfTls(error: unknown, host: string): string | null {
   if (code === 'CERT_NOT_YET_VALID')
     return `${server} has a certificate that is not valid yet. Correct the clock of this machine, or replace the certificate.`;
   if (message === NO_TLS)
-    return `${server} takes no encrypted connections. Switch ssl on in its postgresql.conf; or leave out sslmode if nobody else can listen on the way.`;
+    return `${server} takes no encrypted connections. Switch ssl on in its postgresql.conf; or leave out sslmode if nobody can eavesdrop on the connection.`;
   if (code === '28000' && NOT_ENCRYPTED.test(message))
     return `${server} refuses connections that are not encrypted (${message}). Add sslmode=verify-full to the database's URL; if it has, no entry of the server's pg_hba.conf allows this connection.`;
   if (code !== undefined && /^ERR_(SSL|TLS|OSSL)_/.test(code))
-    return `no encrypted connection to ${server} came about (${message}). Compare ssl_min_protocol_version and the certificate there with what this machine supports.`;
+    return `no encrypted connection to ${server} could be established (${message}). Compare ssl_min_protocol_version and the certificate there with what this machine supports.`;
   return null;
 }

@@ -97,7 +97,7 @@ export function openThreadedIndex({
       const answer = await thread.ask({ type: 'search', changed: takeChanged(), forMs, query });
       if (answer.failure !== null) failed(answer.failure);
       if (answer.type !== 'found')
-        throw new OperationalError('search_unavailable', `The search does not work now: ${answer.failure}.`);
+        throw new OperationalError('search_unavailable', `Search is not working right now: ${answer.failure}.`);
       if (answer.reply.indexing !== null) due(waitMs);
       return answer.reply;
     },

@@ -78,7 +78,7 @@ function AlertItems() {
   const { notify, sound, toggleNotify, toggleSound } = useAlertSwitches();
   return (
     <>
-      <Menu.Label>Notifications (of what you do not look at)</Menu.Label>
+      <Menu.Label>Notifications (for what you are not looking at)</Menu.Label>
       <Menu.CheckboxItem checked={notify} onChange={toggleNotify}>
         Notify me
       </Menu.CheckboxItem>

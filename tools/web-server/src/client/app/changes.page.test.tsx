@@ -145,7 +145,7 @@ it('shows a drawing as an image, never as markup, and as text on one press', asy
   expect(after.getAttribute('src')).toBe(`data:image/svg+xml;base64,${base64(markup)}`);
   expect(document.querySelector('script')).toBeNull();
   expect(changes.queryByText(/alert/)).toBeNull();
-  await changes.findByText('This is no image that can be shown.');
+  await changes.findByText('This image cannot be shown.');
 
   await user.click(changes.getByRole('button', { name: 'Show icon.svg as text' }));
   await changes.findAllByText(/alert/);

@@ -11,7 +11,7 @@ const place = { stageId, requestId: RequestId.parse('denied:t1') };
 const openDenial = { source: 'mode', detail: 'dontAsk', asked: 'Bash npm test', at: AT, requestId: 'denied:t1' };
 const lastTurn = { outcome: 'succeeded', message: null, at: AT, code: null };
 const MAY = { rules: ['Bash(npm test)'], whyNot: null };
-const WHY_NOT = { rules: [], whyNot: 'A deny rule wins over every allowance.' };
+const WHY_NOT = { rules: [], whyNot: 'A deny rule overrides every allow rule.' };
 const BUTTON = { name: 'Allow and try again' };
 
 const deniedCall = (change: Record<string, unknown> = {}): Decision =>

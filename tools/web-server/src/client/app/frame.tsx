@@ -88,7 +88,7 @@ function Framed() {
           </ErrorBoundary>
         </main>
       </div>
-      <ErrorBoundary name="What shows requests over a page">
+      <ErrorBoundary name="The request window">
         <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
       </ErrorBoundary>
       <OverPage />
@@ -135,7 +135,7 @@ function LoadedOnce({ name, isOpen, close, children }: OverPageProps) {
 function Completing() {
   const isOpen = useCompleteDialogStage() !== null;
   return (
-    <LoadedOnce name="What completes a stage" isOpen={isOpen} close={closeCompleteDialog}>
+    <LoadedOnce name="The dialog that completes a stage" isOpen={isOpen} close={closeCompleteDialog}>
       <CompleteDialog />
     </LoadedOnce>
   );
@@ -163,7 +163,7 @@ function Limits() {
 function Holding() {
   const isOpen = useHoldsDialog();
   return (
-    <LoadedOnce name="What is on hold" isOpen={isOpen} close={closeHoldsDialog}>
+    <LoadedOnce name="The list of holds" isOpen={isOpen} close={closeHoldsDialog}>
       <HoldsDialog opened={isOpen} close={closeHoldsDialog} />
     </LoadedOnce>
   );
@@ -173,7 +173,7 @@ function Holding() {
 function Deleting() {
   const isOpen = useDeleteDialogStage() !== null;
   return (
-    <LoadedOnce name="What deletes a stage" isOpen={isOpen} close={closeDeleteDialog}>
+    <LoadedOnce name="The dialog that deletes a stage" isOpen={isOpen} close={closeDeleteDialog}>
       <DeleteDialog />
     </LoadedOnce>
   );
@@ -184,7 +184,7 @@ function AtMoment() {
   const isOpen = useMomentDialog() !== null;
   const offerText = useOfferText();
   return (
-    <LoadedOnce name="What goes back to a message" isOpen={isOpen} close={closeMomentDialog}>
+    <LoadedOnce name="The dialog for going back or forking" isOpen={isOpen} close={closeMomentDialog}>
       <MomentDialog offerText={offerText} />
     </LoadedOnce>
   );

@@ -83,7 +83,7 @@ it('shows what would change, goes back, folds what was taken back, and undoes it
     'src/form.css +1 −4',
     'src/red.cssis removed −9',
   ]);
-  expect(dialog.getByRole('list', { name: 'Cannot be set back' }).textContent).toContain('vendor/lib');
+  expect(dialog.getByRole('list', { name: 'Cannot be restored' }).textContent).toContain('vendor/lib');
   expect(dialog.getByRole('list', { name: 'Not kept', hidden: true }).textContent).toContain('node_modules');
   dialog.getByText(/^1 commit since then stays on the branch/);
   dialog.getByText(/^This message and all that followed are taken back/);
@@ -147,9 +147,9 @@ it('keeps what cannot go back, and what a person leaves out', async () => {
   await user.click(conversation);
   expect(go.disabled).toBe(true);
   await user.click(conversation);
-  server.answer({ rewind_session: () => problem('cannot_go_back', 'The files of STAGE-1 are being set back.') });
+  server.answer({ rewind_session: () => problem('cannot_go_back', 'The files of STAGE-1 are being restored.') });
   await user.click(go);
-  await dialog.findByText(/Nothing went back.*being set back/);
+  await dialog.findByText(/Nothing was restored.*being restored/);
   expect(sent('rewind_session').at(-1)).toMatchObject({ files: false, conversation: true });
 });
 
@@ -183,5 +183,5 @@ it('forks a stage by keys, and leads to the new one', async () => {
   await user.click(dialog.getByRole('button', { name: 'Fork' }));
   await expect.poll(() => location.pathname).toBe('/stages/STAGE-2');
   expect(sent('fork_stage')).toEqual([{ stageId: 'STAGE-1', messageId: id(2), title: 'In green' }]);
-  expect((await screen.findByText(/^Goes on from/)).textContent).toContain('Login form, before one of its messages');
+  expect((await screen.findByText(/^Continues from/)).textContent).toContain('Login form, before one of its messages');
 });

@@ -36,7 +36,9 @@ const column = (name: string) => screen.findByRole('region', { name });
 
 it('says on the board what is on hold, since when and by whom, and releases it', async () => {
   const { user, orders } = open('/');
-  await screen.findByText(`Everything is on hold since ${SINCE}, by Ada. Nothing starts, and queued messages wait.`);
+  await screen.findByText(
+    `Everything has been on hold since ${SINCE} (by Ada). Nothing starts, and queued messages wait.`,
+  );
   await within(await column('Running')).findByText('On hold: 2 messages wait');
   within(await column('Running')).getByRole('img', { name: 'On hold when this turn has ended' });
   await within(await column('Ready')).findByText('On hold');
@@ -62,7 +64,7 @@ it('shows what was released since, and a project by its name', async () => {
 
 it('holds again from the palette what was released since', async () => {
   const { user, orders } = open('/', [{ ...ALL, except: [{ stageId: withheld.stageId }] }]);
-  await within(await column('Running')).findByText('Goes on when there is room');
+  await within(await column('Running')).findByText('Continues when a slot is free');
   await user.keyboard('{Control>}k{/Control}');
   await user.type(await screen.findByRole('combobox', { name: 'Search or command' }), 'hold the rest{Enter}');
   await expect.poll(orders).toEqual([{ scope: {}, held: true }]);
@@ -107,8 +109,10 @@ it('says on the stage what waits, what a message does, and releases this stage a
   const { user, orders, server } = open('/stages/STAGE-1');
   const queue = [QueuedMessage.parse({ ...MESSAGE, stageId: 'STAGE-1', messageId: 'one' })];
   server.answer({ get_queue: () => ({ queue, held: false }) });
-  const banner = within(await screen.findByRole('region', { name: `Everything is on hold since ${SINCE}, by Ada` }));
-  banner.getByText('2 messages wait. Released, the first one is sent.');
+  const banner = within(
+    await screen.findByRole('region', { name: `Everything has been on hold since ${SINCE} (by Ada)` }),
+  );
+  banner.getByText('2 messages wait. When released, the first one is sent.');
   await screen.findByText('1 message queued: sent when the stage is released');
   await screen.findByText(/The stage is on hold; a message waits until you release it\./);
   expect(screen.queryByRole('button', { name: 'Continue' })).toBeNull();

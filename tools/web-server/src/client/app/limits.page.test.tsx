@@ -61,15 +61,15 @@ it('changes what happens at a limit', async () => {
   await user.click(within(dialog).getByRole('checkbox', { name: 'Continue automatically' }));
   await user.selectOptions(
     within(dialog).getByRole('combobox', { name: 'Hold automatic starts' }),
-    'From 80 % of a limit on',
+    'At 80 % of a limit or more',
   );
   expect(sent('update_limits')).toEqual([{ goesOnAtReset: false }, { holdStartsAt: 0.8 }]);
 });
 
 it('lets a person try now, or keep the stage', async () => {
   const { user, sent } = open('/stages/STAGE-1', RESET);
-  const banner = await screen.findByRole('region', { name: `Usage limit: goes on at ${WHEN}` });
-  await user.click(within(banner).getByRole('button', { name: 'Do not go on' }));
+  const banner = await screen.findByRole('region', { name: `Usage limit: continues at ${WHEN}` });
+  await user.click(within(banner).getByRole('button', { name: 'Do not continue' }));
   await user.click(within(banner).getByRole('button', { name: 'Try now' }));
   expect(sent('go_on')).toEqual([
     { stageId: 'STAGE-1', when: 'never' },

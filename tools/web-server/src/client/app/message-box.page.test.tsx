@@ -163,7 +163,7 @@ it('changes mode, model and effort of an ended session for its next start, by Cl
 it('steers the running turn with Control+Enter, and replaces all that waits with one message', async () => {
   const { user, sent } = open({ state: 'busy' }, { queue: [queued('m1', 'one'), queued('m2', 'two')] });
   const box = await messageBox();
-  await screen.findByText('2 messages queued: the next goes when this turn has ended');
+  await screen.findByText('2 messages queued: the next one is sent when this turn ends');
   await user.click(box);
   await user.paste('Use b.txt instead');
   await user.keyboard('{Control>}{Enter}{/Control}');

@@ -38,7 +38,8 @@ export default function NotificationsPage() {
       <section className={css.part} aria-labelledby="signals">
         <h2 id="signals">Signals</h2>
         <p className={css.about}>
-          On all your devices. Sounds and notifications come only while you do not look at that stage on any of them.
+          On all your devices. You get sounds and notifications only while you are not looking at that stage on any of
+          them.
         </p>
         <SignalTable alerts={alerts} isOff={isOff} change={change} />
       </section>

@@ -148,12 +148,12 @@ it('tests one, says why it failed, lists its calls and makes one again', async (
   ]);
   const own = await row();
   expect(own.getByRole('alert').textContent).toContain('did not answer in time.');
-  server.answer({ test_webhook: () => problem('webhook_failed', 'The test was not taken. It refused.') });
+  server.answer({ test_webhook: () => problem('webhook_failed', 'The test was not accepted. It refused.') });
   await user.click(own.getByRole('button', { name: 'Send a test' }));
-  await expect.poll(() => own.getByRole('alert').textContent).toContain('The test was not taken. It refused.');
+  await expect.poll(() => own.getByRole('alert').textContent).toContain('The test was not accepted. It refused.');
   server.answer({ test_webhook: () => ({ webhook: sample }) });
   await user.click(own.getByRole('button', { name: 'Send a test' }));
-  await own.findByText('The test was taken.');
+  await own.findByText('The test was delivered.');
   let call = sampleCall;
   const overtaken = { ...sampleCall, callId: '8', stageTitle: 'Unsent', attempts: 0, triedAt: null, error: null };
   const unsure = { ...sampleCall, callId: '9', stageTitle: 'Unsure', attempts: 1, error: null };

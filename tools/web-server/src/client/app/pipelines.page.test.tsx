@@ -35,7 +35,7 @@ it('adds, renames, copies and removes pipelines of a project, and says what is w
   await screen.findByRole('region', { name: 'Done' });
   inForm({ kind: 'project', projectId: ProjectId.parse('web') });
   await user.click(await screen.findByRole('tab', { name: 'Pipelines' }));
-  const own = within(await screen.findByRole('region', { name: 'Own pipelines' }));
+  const own = within(await screen.findByRole('region', { name: 'Custom pipelines' }));
 
   await user.click(own.getByRole('button', { name: /^Old/ }));
   await user.click(own.getByRole('button', { name: 'Remove this pipeline' }));
@@ -64,7 +64,7 @@ it('adds, renames, copies and removes pipelines of a project, and says what is w
   await user.click(ofFile.getByRole('button', { name: /^Ours/ }));
   ofFile.getByText('After {{previous.result}}');
   expect(ofFile.queryByRole('textbox')).toBeNull();
-  await user.click(ofFile.getByRole('button', { name: 'Copy to own pipelines' }));
+  await user.click(ofFile.getByRole('button', { name: 'Copy to custom pipelines' }));
   await user.selectOptions(screen.getByRole('combobox', { name: 'After the last phase of a stage' }), 'pull-request');
   await user.click(screen.getByRole('button', { name: 'Save' }));
   const checked = { check: { command: 'npm test', timeLimit: 600, attempts: 5 } };

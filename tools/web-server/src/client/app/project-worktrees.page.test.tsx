@@ -45,7 +45,7 @@ async function open(project = sampleProject({ id: 'web', name: 'Web' })) {
 it('shows what a project runs in its worktrees, refuses what cannot be read, and saves the rest', async () => {
   const { user, sent } = await open();
   await user.type(await screen.findByRole('textbox', { name: 'Set-up command' }), 'npm ci');
-  const limit = screen.getByRole('textbox', { name: 'Time limit for it, in minutes' });
+  const limit = screen.getByRole('textbox', { name: 'Set-up time limit, in minutes' });
   await user.type(limit, 'soon');
   const servers = screen.getByRole('textbox', { name: /dev servers/i });
   await user.type(servers, 'web 8080: npm run dev');

@@ -106,7 +106,7 @@ it('lets Claude write title and text, which a person may change, and drops nothi
   await user.type(await field('Title'), ' now');
   await user.click(await dialog.findByRole('button', { name: 'Ask Claude to write it' }));
   expect(sent('start_side_run')).toEqual([{ stageId: 'STAGE-1', kind: 'pull-request' }]);
-  await dialog.findByText(/Claude writes title and text/);
+  await dialog.findByText(/Claude is writing the title and text/);
   const text = { title: 'Add a login form', body: 'With tests.' };
   act(() => server.emit('side-run-updated', { ...run, state: 'done', endedAt: at, text }));
   await expect.poll(async () => (await field('Text')).value).toBe('With tests.');

@@ -79,7 +79,7 @@ it('asks Claude for a review, and shows its verdict with what has no place in th
   const { user, server, bar, sent } = await show();
   await user.click(await bar.findByRole('button', { name: 'Ask Claude to review' }));
   expect(sent('start_side_run')).toEqual([{ stageId: 'STAGE-1', kind: 'review' }]);
-  await bar.findByText(/Claude reviews the changes/);
+  await bar.findByText(/Claude is reviewing the changes/);
   expect(bar.queryByRole('button', { name: /review/i })).toBeNull();
   const misplaced = [
     {

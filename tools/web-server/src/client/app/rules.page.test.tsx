@@ -172,7 +172,7 @@ it('lists the rules of all projects on one page, with filters in the address, th
   const texts = () => page.getAllByRole('listitem').flatMap((row) => row.querySelector('code')?.textContent ?? []);
   expect(texts()).toEqual(expect.arrayContaining(['Bash(npm run *)', 'registry.example', 'Bash(make)']));
   page.getByText(/a folder or a host still holds in them until their process ends/);
-  page.getByText(/^Claude Code does not tell when it is used/);
+  page.getByText(/^Claude Code does not report when it is used/);
   page.getByText(/^It may still hold in sessions that ran then/);
   page.getByText('Not used yet');
   page.getByText('Ended: 1');

@@ -92,7 +92,7 @@ it('says that the index is being built, until it is', async () => {
 
 it('says why nothing could be searched', async () => {
   const { server } = openPage('/search?q=rate', view);
-  server.answer({ search: () => problem('search_unavailable', 'The search does not work now: the disk is full.') });
+  server.answer({ search: () => problem('search_unavailable', 'Search is not working right now: the disk is full.') });
   await screen.findByText(/the disk is full/);
 });
 

@@ -49,7 +49,7 @@ it('writes a stage with phases of its own, and has everything again after the fo
   await write(user, form.getByRole('textbox', { name: 'Title' }), 'Rate limits');
   await write(user, form.getByRole('textbox', { name: 'Prompt' }), 'Do it.');
   for (const [index, name] of PHASES.entries()) {
-    if (index === 0) await user.selectOptions(form.getByRole('combobox', { name: 'Pipeline' }), 'Own phases');
+    if (index === 0) await user.selectOptions(form.getByRole('combobox', { name: 'Pipeline' }), 'Custom phases');
     else await user.click(form.getByRole('button', { name: 'Add phase' }));
     await write(user, form.getByRole('textbox', { name: `Name of phase ${index + 1}` }), name);
     await write(user, form.getByRole('textbox', { name: `Prompt of phase ${index + 1}` }), `${name} it.`);

@@ -35,7 +35,7 @@ it('leaves a conversation to a terminal, and copies the command once its process
       refusals-- > 0 ? problem('stage_running', 'A turn of STAGE-1 is running.') : { command: COMMAND, terminal },
   });
   const dialog = await openDialog(user);
-  within(dialog).getByText(/^Claude’s process is ended in order\./);
+  within(dialog).getByText(/^Claude’s process will be ended gracefully\./);
   await user.click(within(dialog).getByRole('button', { name: 'End process and copy command' }));
   await within(dialog).findByText(/A turn of STAGE-1 is running\./);
   expect(within(dialog).queryByText(COMMAND)).toBeNull();
@@ -50,7 +50,7 @@ it('says what is ended with a running turn, and ends it only on that word', asyn
   const { user, server, sent } = open('/stages/STAGE-1', { state: 'waiting' }, [request('STAGE-1', 'r1')]);
   server.answer({ continue_in_terminal: () => ({ command: COMMAND, terminal }) });
   const dialog = await openDialog(user);
-  within(dialog).getByText(/A turn is running\. It is interrupted.*The open request is closed\./);
+  within(dialog).getByText(/A turn is running\. It will be interrupted.*The open request will be closed\./);
   await user.click(within(dialog).getByRole('button', { name: 'Interrupt and copy command' }));
   await within(dialog).findByText(COMMAND);
   expect(sent('continue_in_terminal')).toEqual([{ stageId: 'STAGE-1', endTurn: true }]);
@@ -78,7 +78,7 @@ it('shows that a stage is in a terminal, what waits, and why it cannot be taken 
   expect(screen.getAllByText(words).length).toBeGreaterThan(1); // in the head as well
   within(banner).getByText(COMMAND);
   within(banner).getByText(/1 message queued\./);
-  await screen.findByText(/the next goes when the stage is taken back from the terminal/);
+  await screen.findByText(/the next one is sent when the stage is taken back from the terminal/);
   screen.getByText(/a message takes it back once Claude Code has ended there/);
   expect(screen.queryByRole('button', { name: /^(Continue|Start again|Complete)/ })).toBeNull();
   await user.click(within(banner).getByRole('button', { name: 'Take back' }));

@@ -22,7 +22,7 @@ export function useSuggestions(place: TextPlace, asked: Completion | null): Sugg
     hint: command.argumentHint,
     does: command.description,
   }));
-  const note = capabilities === null ? 'Some of them: Claude Code tells all it has once it was started.' : null;
+  const note = capabilities === null ? 'Not all commands: Claude Code lists the rest once it has been started.' : null;
   return { found, note: found.length > 0 ? note : null };
 }
 

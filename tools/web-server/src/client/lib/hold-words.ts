@@ -9,9 +9,9 @@ export function sinceTime(iso: string, now = new Date()): string {
   return at.toDateString() === now.toDateString() ? clockTime(iso) : `${DAY.format(at)}, ${clockTime(iso)}`;
 }
 
-/** What is on hold, and since when by whom: "Everything is on hold since 14:02, by Ada". */
+/** What is on hold, and since when by whom: "Everything has been on hold since 14:02 (by Ada)". */
 export const heldSince = (what: string, { by, at }: Pick<Hold, 'by' | 'at'>): string =>
-  `${what} is on hold since ${sinceTime(at)}, by ${by}`;
+  `${what} has been on hold since ${sinceTime(at)} (by ${by})`;
 
 /** What keeps a stage on hold, in one line; null if nothing does. @param project the name of its project */
 export function stageHoldWords(stage: StageView, holds: readonly Hold[], project: string): string | null {
@@ -25,7 +25,8 @@ export function stageHoldWords(stage: StageView, holds: readonly Hold[], project
 export function withheldWords({ session }: StageView): string | null {
   if (session === null || !session.withheld) return null;
   const { queued, lastTurn } = session;
-  if (lastTurn?.outcome === 'interrupted') return 'Its turn was interrupted. Released, Claude continues where it was.';
-  if (queued > 0) return `${count(queued, 'message waits', 'messages wait')}. Released, the first one is sent.`;
-  return 'Its turn has ended. Released, the stage goes on with its next phase.';
+  if (lastTurn?.outcome === 'interrupted')
+    return 'Its turn was interrupted. When released, Claude continues where it left off.';
+  if (queued > 0) return `${count(queued, 'message waits', 'messages wait')}. When released, the first one is sent.`;
+  return 'Its turn has ended. When released, the stage continues with its next phase.';
 }

@@ -57,8 +57,8 @@ it('says how a stage goes on', () => {
       session: session('STAGE-1', { limitWait: { since: LATER, window: null, resetsAt, goesOnAt } }),
       completedAt,
     });
-  expect(words(ahead, ahead)).toBe(`Usage limit: goes on at ${comingTime(ahead)}`);
-  expect(words(NOW.toISOString(), NOW.toISOString())).toBe('Usage limit has reset: goes on when there is room');
+  expect(words(ahead, ahead)).toBe(`Usage limit: continues at ${comingTime(ahead)}`);
+  expect(words(NOW.toISOString(), NOW.toISOString())).toBe('Usage limit has reset: continues when a slot is free');
   expect(words(ahead, null)).toBe(`Usage limit until ${comingTime(ahead)}`);
   expect(words(NOW.toISOString(), null)).toBe('Usage limit has reset');
   expect(words(null, null)).toBe('Usage limit reached');

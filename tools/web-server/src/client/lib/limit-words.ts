@@ -28,15 +28,15 @@ export function limitWaitWords({ session, completedAt }: Pick<StageView, 'sessio
   if (wait === null || completedAt !== null) return null;
   if (wait.goesOnAt !== null)
     return isAhead(wait.goesOnAt)
-      ? `Usage limit: goes on at ${comingTime(wait.goesOnAt)}`
-      : 'Usage limit has reset: goes on when there is room';
+      ? `Usage limit: continues at ${comingTime(wait.goesOnAt)}`
+      : 'Usage limit has reset: continues when a slot is free';
   if (wait.resetsAt === null) return 'Usage limit reached';
   return isAhead(wait.resetsAt) ? `Usage limit until ${comingTime(wait.resetsAt)}` : 'Usage limit has reset';
 }
 
 /** That Claude's review waits for a usage limit. */
 export const reviewWaits = (goesOnAt: string): string =>
-  isAhead(goesOnAt) ? `Review at ${comingTime(goesOnAt)}: usage limit` : 'Review goes on when there is room';
+  isAhead(goesOnAt) ? `Review at ${comingTime(goesOnAt)}: usage limit` : 'Review continues when a slot is free';
 
 /** A used share: "93 %". */
 export const shareWords = (utilization: number): string => `${Math.round(utilization * 100)} %`;

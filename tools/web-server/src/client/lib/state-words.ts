@@ -34,7 +34,7 @@ export function stateWords(stage: StageView, pending: number, unsettled: number,
           session.review?.goesOnAt != null
             ? reviewWaits(session.review.goesOnAt)
             : isReviewing(session)
-              ? 'Claude reviews'
+              ? 'Claude is reviewing'
               : isChecking(session)
                 ? 'Checking'
                 : 'Running',
@@ -55,7 +55,7 @@ export function stateWords(stage: StageView, pending: number, unsettled: number,
 }
 
 /** Of a stage that goes on by itself, and for which too many others work at the moment. */
-export const GOES_ON = 'Goes on when there is room';
+export const GOES_ON = 'Continues when a slot is free';
 
 /** The state of a stage that waits for a person between two phases. */
 export const PHASE_FINISHED = 'Phase finished';

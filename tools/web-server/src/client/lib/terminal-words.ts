@@ -21,9 +21,9 @@ export const canLeaveToTerminal = ({ session, worktree, completedAt }: StageView
 export function leaveWords({ session }: StageView, pending: number): { text: string; verb: string } {
   if (session === null || hasEnded(session.state)) return { text: 'Claude’s process has ended.', verb: 'Copy command' };
   if (!isActive(session.state))
-    return { text: 'Claude’s process is ended in order.', verb: 'End process and copy command' };
+    return { text: 'Claude’s process will be ended gracefully.', verb: 'End process and copy command' };
   const asks =
-    pending === 0 ? '' : ` The ${pending === 1 ? 'open request is' : `${pending} open requests are`} closed.`;
-  const text = `A turn is running. It is interrupted, and Claude’s process is ended.${asks}`;
+    pending === 0 ? '' : ` The ${pending === 1 ? 'open request' : `${pending} open requests`} will be closed.`;
+  const text = `A turn is running. It will be interrupted, and Claude’s process ended.${asks}`;
   return { text, verb: 'Interrupt and copy command' };
 }

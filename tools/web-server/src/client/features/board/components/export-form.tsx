@@ -21,7 +21,7 @@ export function ExportForm({ projectId }: { projectId: ProjectId }) {
     <form className={css.form} onSubmit={submit} noValidate>
       <TextInput
         label="Export to a folder"
-        description="One file per stage. Mode, pipeline and finish are written into new files only, own phases not at all. Files that you have changed since are left alone."
+        description="One file per stage. Mode, pipeline and finish are written only to new files; custom phases are not written at all. Files that you have changed since are left alone."
         placeholder="docs/stages"
         value={path}
         onChange={(event) => setPath(event.currentTarget.value)}

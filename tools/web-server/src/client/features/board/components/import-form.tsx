@@ -40,7 +40,7 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
       />
       <Checkbox
         label="Watch this folder"
-        description="Changed files update their stages, new files make stages. Modes, pipelines and what starts or finishes by itself are taken over only when you import. A started stage keeps its prompt."
+        description="Changed files update their stages, new files make stages. Modes, pipelines and automatic starts and finishes are updated only when you import. A started stage keeps its prompt."
         checked={watch}
         onChange={(event) => setWatch(event.currentTarget.checked)}
       />

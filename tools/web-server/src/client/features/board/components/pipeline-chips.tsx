@@ -29,7 +29,7 @@ export function PipelineChip({ form, set }: StageFormControl) {
           const { name } = pipeline;
           return { value: name, label: disabled ? `${name} (agree to callboard.yaml first)` : name, disabled };
         }),
-        { value: OWN_PHASES, label: 'Own phases' },
+        { value: OWN_PHASES, label: 'Custom phases' },
       ]}
       value={chosenPipeline(pipelines, form)?.name ?? OWN_PHASES}
       isSet={form.phases.length > 0}

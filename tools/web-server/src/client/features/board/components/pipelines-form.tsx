@@ -59,7 +59,7 @@ export function PipelinesForm({ project }: { project: Project }) {
           setFinish(FINISH_OPTIONS.find((option) => option.value === value)?.value ?? 'none')
         }
       />
-      <Group title="Own pipelines">
+      <Group title="Custom pipelines">
         {forms.length === 0 && <p className={css.about}>None yet. Add one, or copy one of those below.</p>}
         {forms.map((form) => (
           <OwnPipeline
@@ -84,7 +84,7 @@ export function PipelinesForm({ project }: { project: Project }) {
       {ofFile.length > 0 && (
         <Group
           title="From callboard.yaml"
-          about="They are edited in that file of the repository, and stand in the place of others of their names."
+          about="Edit them in that file. They replace other pipelines of the same name."
         >
           <Given pipelines={ofFile} {...{ open, setOpen }} copy={(one) => add(copyOf(one, forms))} />
         </Group>
@@ -223,7 +223,7 @@ function Given({ pipelines, open, setOpen, copy }: GivenProps) {
         </ol>
         {pipeline.phases.length > 0 && (
           <Button className={own.add} variant="default" onClick={() => copy(pipeline)}>
-            Copy to own pipelines
+            Copy to custom pipelines
           </Button>
         )}
       </Fold>

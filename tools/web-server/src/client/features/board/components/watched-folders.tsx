@@ -45,7 +45,7 @@ function News({ found }: { found: StageFolder | undefined }) {
     <div className={css.news}>
       {problems.length > 0 && (
         <FailureNote>
-          These files change nothing until they are mended:
+          These files have no effect until they are fixed:
           <Lines lines={problems} />
         </FailureNote>
       )}
@@ -67,7 +67,7 @@ function News({ found }: { found: StageFolder | undefined }) {
       )}
       {problems.length + removed.length + kept.length === 0 && (
         <span className={css.about}>
-          All well since <TimeSince at={at} ago />
+          No problems as of <TimeSince at={at} ago />
         </span>
       )}
     </div>

@@ -63,14 +63,14 @@ function FileState({ project }: { project: Project }) {
   if (file === null)
     return (
       <p className={css.about}>
-        A file <code>callboard.yaml</code> in the repository may say the same, for everybody who works on it. It wins
-        over what is set here.
+        A file <code>callboard.yaml</code> in the repository can set the same for everyone who works on it, and
+        overrides what is set here.
       </p>
     );
   if (file.problems.length > 0)
     return (
       <div role="alert">
-        <p className={css.error}>callboard.yaml cannot be used, and no stage starts until it is mended.</p>
+        <p className={css.error}>callboard.yaml cannot be used, and no stage starts until it is fixed.</p>
         <ul className={css.problems}>
           {file.problems.map(({ line, key, message }) => (
             <li key={`${line} ${key} ${message}`}>
@@ -91,7 +91,7 @@ function FileState({ project }: { project: Project }) {
     <div className={css.title}>
       <p className={css.about}>
         callboard.yaml sets some of this.{' '}
-        {isAgreed ? 'You have agreed to what it runs.' : 'Nothing of it runs until you agree.'}
+        {isAgreed ? 'You have agreed to what it runs.' : 'None of it runs until you agree.'}
       </p>
       {!isAgreed && (
         <Button variant="default" onClick={() => useTrustDialog.getState().open({ projectId: id })}>
@@ -127,7 +127,7 @@ function CommandFields({ form, set, errors, decided }: FieldsProps) {
           styles={CODE}
         />
         <TextInput
-          label="Time limit for it, in minutes"
+          label="Set-up time limit, in minutes"
           {...told(decided.has('setup'), 'Without one, 20 minutes.')}
           inputMode="numeric"
           value={form.setupMinutes}
@@ -151,7 +151,7 @@ function ServerFields({ form, set, errors, decided }: FieldsProps) {
     <div className={css.row}>
       <Textarea
         label="Dev servers"
-        {...told(decided.has('devServers'), 'One a line, such as web: npm run dev. PORT is its port.')}
+        {...told(decided.has('devServers'), 'One per line, such as web: npm run dev. Its port is in PORT.')}
         autosize
         minRows={2}
         maxRows={8}
@@ -162,7 +162,7 @@ function ServerFields({ form, set, errors, decided }: FieldsProps) {
       />
       <Textarea
         label="Caches"
-        {...told(decided.has('caches'), 'Folders in your home to write, such as ~/.gradle.')}
+        {...told(decided.has('caches'), 'Writable folders in your home, such as ~/.gradle.')}
         autosize
         minRows={2}
         maxRows={8}
@@ -217,7 +217,7 @@ function BeginFields({ form, set, errors, decided }: FieldsProps) {
           label="Mode of new stages"
           description="Only people set this, never callboard.yaml."
           data={[
-            { value: '', label: 'Ask before edits and commands (usual)' },
+            { value: '', label: 'Ask before edits and commands (default)' },
             ...MODE_OPTIONS.filter(({ value }) => value !== 'default'),
           ]}
           value={form.mode}

@@ -28,9 +28,9 @@ export default function BudgetsDialog({ opened, scope, close }: BudgetsDialogPro
         {view !== undefined && scopes.map((one) => <BudgetForm key={scopeKey(one)} scope={one} view={view} />)}
         <p className={css.hint}>
           At 80 % you are warned. At 100 % running turns are interrupted, nothing starts automatically, and messages
-          wait; a stage then needs you. Tokens are known with each call of Claude, money about every ten seconds and
-          exactly at the end of a turn, so a turn goes a little beyond. Tokens read from the cache do not count. A day
-          is a day where the server is.
+          wait; a stage then needs you. Tokens are counted with each model call; cost is updated about every ten seconds
+          and is exact at the end of a turn, so a turn can go slightly over. Tokens read from the cache do not count.
+          Days follow the server’s time zone.
         </p>
       </div>
     </Dialog>

@@ -19,8 +19,8 @@ export default function HoldsDialog({ opened, close }: { opened: boolean; close:
       <div className={css.holds}>
         <p className={css.hint}>
           What is on hold does nothing by itself: nothing starts, no queued message is sent, no next phase begins. Your
-          own Start and Send now release their stage. What is released goes on once where it was, as soon as there is
-          room. An interrupt ends running turns; subagents that work alone in the background finish.
+          own Start and Send now release their stage. Anything you release continues where it left off as soon as a slot
+          is free. Interrupting ends running turns; subagents working on their own in the background finish.
         </p>
         <ul className={css.list} aria-label="What can be held">
           <Row name="Everything" scope={{}} hold={all} />

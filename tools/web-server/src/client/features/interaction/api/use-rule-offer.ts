@@ -55,7 +55,7 @@ export function useDismissOffer(done: () => void) {
   const cache = useQueryClient();
   return useCommand({
     run: ({ projectId, rules }: RuleOffer) => client.command('dismiss_rule_offer', { projectId, rules }),
-    failed: 'The offer was not put away',
+    failed: 'The suggestion was not dismissed',
     done: () => {
       void cache.invalidateQueries({ queryKey: ['rule-offer'] });
       done();

@@ -67,8 +67,8 @@ export function InboxList(props: InboxListProps) {
       {isEmpty && (
         <p className={css.empty}>
           {isFiltered
-            ? 'Nothing that matches the filter waits for you.'
-            : 'Nothing waits for you. Requests and stopped stages appear here, the longest waiting first.'}
+            ? 'Nothing that matches the filter is waiting for you.'
+            : 'Nothing is waiting for you. Requests and stopped stages appear here, the longest waiting first.'}
         </p>
       )}
       <ul className={css.list}>

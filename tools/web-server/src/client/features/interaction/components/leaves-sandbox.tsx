@@ -14,8 +14,8 @@ export function LeavesSandbox({ reason }: { reason: string | null }) {
       <div className={css.leavesWords}>
         <p>
           <strong>It will run outside the sandbox.</strong> It can then change your files, use the network without
-          asking, and approve its own requests. From then on this session counts as <em>noticed</em>: Callboard notices
-          a forged answer and stops the session, but cannot prevent it.
+          asking, and approve its own requests. From then on, Callboard notices a forged answer in this session and
+          stops the session, but cannot prevent it.
         </p>
         {reason !== null && isSaid(reason) && (
           <p className={css.hint}>

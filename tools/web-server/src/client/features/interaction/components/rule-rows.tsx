@@ -93,7 +93,7 @@ function Use({ rule }: { rule: UsedRule }) {
     return (
       <div className={css.hint}>
         {rule.endedAt === null
-          ? 'Claude Code does not tell when it is used. Removed, it holds in running sessions until their process ends.'
+          ? 'Claude Code does not report when it is used. If removed, it still applies in running sessions until their process ends.'
           : 'It may still hold in sessions that ran then, until their process ends.'}
       </div>
     );

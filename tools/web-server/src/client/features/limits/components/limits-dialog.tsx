@@ -43,7 +43,7 @@ function Windows({ limits }: { limits: UsageLimits }) {
       <p className={css.hint}>
         {windows.length === 0 && 'All limits that were known have reset. '}As Claude Code last reported{' '}
         <TimeSince at={limits.at} ago />
-        {limits.isUsingOverage && '. The account pays for what goes beyond'}.
+        {limits.isUsingOverage && '. Usage beyond the limit is billed to the account'}.
       </p>
     </>
   );
@@ -94,7 +94,7 @@ function AtLimit({ settings }: { settings: LimitSettings }) {
         label="Hold automatic starts"
         description="What has begun can then finish. A stage that you start yourself is not held."
         data={[
-          ...shares.map((share) => ({ value: String(share), label: `From ${shareWords(share)} of a limit on` })),
+          ...shares.map((share) => ({ value: String(share), label: `At ${shareWords(share)} of a limit or more` })),
           { value: NEVER, label: 'Only while a limit is reached' },
         ]}
         value={holdStartsAt === null ? NEVER : String(holdStartsAt)}

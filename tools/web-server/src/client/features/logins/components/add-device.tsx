@@ -47,7 +47,7 @@ function NewLink({ code, publicUrl }: { code: string; publicUrl: string | null }
       )}
       <p className={css.hint}>
         {publicUrl !== null && 'Scan the code with the other device, or open the link there. '}
-        Works once, for an hour. Whoever has it is logged in as you; a new login shows on every open board.
+        Works once, for an hour. Anyone who has it can log in as you; a new login shows on every open board.
       </p>
     </div>
   );

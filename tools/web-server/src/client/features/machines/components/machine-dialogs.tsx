@@ -19,8 +19,8 @@ export function LostDialog({ machine: { id }, name, close }: DialogProps) {
   return (
     <AskDialog title={`Declare ${name} lost`} verb="Declare lost" command={declare} id={id} close={close}>
       <p className={css.words}>
-        Its open requests are closed, and its stages are interrupted. They can be started on another machine, from the
-        branch that was pushed last; what was not pushed stays on {name}.
+        Its open requests are closed, and its stages are interrupted. They can be started on another machine, from their
+        branches as last pushed; anything not pushed stays on {name}.
       </p>
       <p className={css.words}>
         Claude Code may still work there: this ends Callboard’s orders, not its processes. When {name} comes back, it

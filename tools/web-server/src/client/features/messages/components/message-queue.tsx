@@ -30,7 +30,7 @@ export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal, isO
     <section aria-label="Queued messages">
       <p className={css.howMany}>
         {count(data.queue.length, 'message')} queued
-        {isInTerminal && ': the next goes when the stage is taken back from the terminal'}
+        {isInTerminal && ': the next one is sent when the stage is taken back from the terminal'}
         {!isInTerminal && !isOnHold && isWorking && !data.held && `: ${nextGoes(isChecking)}`}
         {!isInTerminal && isOnHold && !data.held && ': sent when the stage is released'}
       </p>

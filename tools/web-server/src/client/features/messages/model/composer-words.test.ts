@@ -25,7 +25,7 @@ it('says that a message reopens a done stage, unless it was never started', () =
 
 it('says that a message waits under alarm, and promises no resume', () => {
   const words = composerWords('ended', { isAlarmed: true });
-  expect(words).toContain('a message is queued until you acknowledge it');
+  expect(words).toContain('messages are queued until you acknowledge it');
   expect(words).not.toContain('resumes');
   expect(composerWords('ended', { isDone: true, isAlarmed: true })).not.toContain('reopens');
 });

@@ -22,7 +22,7 @@ interface Given {
 /** What happens to a message sent now, and by which keys. */
 export function composerWords(state: SessionState | null, given: Given = {}): string {
   const { isDone = false, isAlarmed = false, isChecking = false, isInTerminal = false, isOnHold = false } = given;
-  if (isAlarmed) return `The session is under alarm; a message is queued until you acknowledge it. ${KEYS}`;
+  if (isAlarmed) return `The session has an open security alarm; messages are queued until you acknowledge it. ${KEYS}`;
   if (isInTerminal)
     return `The conversation is in a terminal; a message takes it back once Claude Code has ended there. ${KEYS}`;
   if (isDone && state !== null) return `This stage is done; a message reopens it. ${KEYS}`;
@@ -90,13 +90,13 @@ interface SendMode {
 
 /** The ways to send while Claude works, in menu order. */
 const WORKING_MODES: readonly SendMode[] = [
-  { mode: 'append', label: 'Queue', does: 'Goes when this turn has ended', keys: 'Enter' },
+  { mode: 'append', label: 'Queue', does: 'Sent when this turn ends', keys: 'Enter' },
   { mode: 'steer', label: 'Steer', does: 'Goes into the running turn', keys: 'Ctrl Enter' },
   { mode: 'now', label: 'Send now', does: 'Interrupts Claude and goes at once', keys: 'Ctrl Shift Enter' },
   {
     mode: 'replace',
     label: 'Replace all queued',
-    does: 'Takes the place of all that waits, which is kept aside',
+    does: 'Replaces everything queued; the old messages are kept',
     keys: '',
   },
 ];
@@ -118,4 +118,4 @@ export const sendModes = (isChecking: boolean): readonly SendMode[] =>
 
 /** When the next queued message goes, while the session is at work. */
 export const nextGoes = (isChecking: boolean): string =>
-  isChecking ? 'the next goes after the result of the check' : 'the next goes when this turn has ended';
+  isChecking ? 'the next one is sent after the check' : 'the next one is sent when this turn ends';

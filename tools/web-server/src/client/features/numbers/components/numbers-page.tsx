@@ -139,7 +139,7 @@ function WaitsSection({ numbers, names }: SectionProps) {
       name={`Waits ${VIEW_WORDS[view].toLowerCase()}`}
       figure={waitsFigure(numbers, view, names)}
       isByDay={view === 'day'}
-      empty="Claude waited for nobody in these days."
+      empty="Claude did not wait for anyone in this period."
     />
   );
 }
@@ -154,14 +154,14 @@ function RulesSection({ numbers, names }: SectionProps) {
       title="Saved by rules"
       about={
         medianWaitMs === null
-          ? `Calls that rules let through. Nobody allowed or denied a call in these days, so the time that this saved cannot be estimated.${forEach}`
-          : `An estimate: each call that a rule let through counts as ${exactDuration(medianWaitMs)}, the median of ${count(answers, 'answer')} by people in these days. Folders and hosts are not counted.${forEach}`
+          ? `Calls that rules let through. Nobody allowed or denied a call in this period, so the time saved cannot be estimated.${forEach}`
+          : `An estimate: each call that a rule let through counts as ${exactDuration(medianWaitMs)}, the median of ${count(answers, 'answer')} by people in this period. Folders and hosts are not counted.${forEach}`
       }
       switches={<AddressSwitch name="rules" label="Rules" value={view} options={viewOptions(RULE_VIEWS)} />}
       name={`Rules ${VIEW_WORDS[view].toLowerCase()}`}
       figure={rulesFigure(numbers, view, names)}
       isByDay={view === 'day'}
-      empty="No rule let a call through in these days."
+      empty="No rule let a call through in this period."
     />
   );
 }
@@ -189,7 +189,7 @@ function SpendingSection({ numbers, names }: SectionProps) {
       name={`Spending ${VIEW_WORDS[view].toLowerCase()}`}
       figure={spendingFigure(numbers, { view, measure }, names)}
       isByDay={view === 'day'}
-      empty="Nothing was spent in these days."
+      empty="Nothing was spent in this period."
     />
   );
 }

@@ -138,7 +138,7 @@ it('calls what rules saved an estimate of calls, and says from what', async () =
 it('counts calls only where there is nothing to estimate from', async () => {
   const { user } = open('/numbers', { ...MUCH, rules: { ...MUCH.rules, medianWaitMs: null, answers: 0 } });
   const rules = await section('Saved by rules');
-  rules.getByText(/the time that this saved cannot be estimated/);
+  rules.getByText(/the time saved cannot be estimated/);
   await user.click(rules.getByRole('button', { name: 'Rules by day, as a table' }));
   expect(cells('Rules by day')).toEqual([
     ['Day', 'Let through'],
@@ -218,12 +218,12 @@ it('asks for the days in the address, in the time zone of the browser, and for 3
 
 it('says so where nothing happened', async () => {
   open('/numbers', NOTHING);
-  await screen.findByText('Claude waited for nobody in these days.');
+  await screen.findByText('Claude did not wait for anyone in this period.');
   for (const words of [
-    'No rule let a call through in these days.',
-    'Nothing was spent in these days.',
+    'No rule let a call through in this period.',
+    'Nothing was spent in this period.',
     'No session has reported its context yet.',
-    'No session ran in these days.',
+    'No session ran in this period.',
   ])
     screen.getByText(words);
   expect(screen.queryByRole('button', { name: /^Export CSV/ })).toBeNull();

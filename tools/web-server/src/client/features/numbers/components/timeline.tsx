@@ -37,7 +37,7 @@ export function Timeline({ numbers, names }: TimelineProps) {
         {waitsLeftOut > 0 && ` ${count(waitsLeftOut, 'older wait')} left out.`}
       </p>
       {rows.length === 0 ? (
-        <p className={css.empty}>No session ran in these days.</p>
+        <p className={css.empty}>No session ran in this period.</p>
       ) : (
         <>
           <ul className={css.legend}>

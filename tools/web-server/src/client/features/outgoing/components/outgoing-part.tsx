@@ -23,7 +23,8 @@ export function OutgoingPart() {
   return (
     <>
       <p className={css.about}>
-        Calls a webhook, a command or a service, also when no browser is open. For everybody on this board.
+        Calls a webhook or a service, or runs a command, even when no browser is open. Applies to everyone on this
+        board.
       </p>
       {error !== null && <ErrorNote lead="The list could not be read." error={error} retry={() => void refetch()} />}
       {data !== undefined && data.length > 0 && (

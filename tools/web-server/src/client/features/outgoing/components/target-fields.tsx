@@ -41,7 +41,7 @@ export function TargetFields(props: TargetFieldsProps) {
       {fields.form !== 'command' && (
         <Checkbox
           label="On this machine"
-          description="The receiver runs on the machine of Callboard itself. Off, such addresses are refused."
+          description="The receiver runs on the machine of Callboard itself. If off, such addresses are refused."
           checked={fields.allowsThisMachine}
           onChange={({ currentTarget: { checked } }) => set({ allowsThisMachine: checked })}
         />
@@ -95,7 +95,13 @@ function OfForm(props: TargetFieldsProps) {
       return (
         <>
           <Line {...props} name="server" label="Server" />
-          <Line {...props} name="topic" label="Topic" description="Whoever knows it can read along." isSecret />
+          <Line
+            {...props}
+            name="topic"
+            label="Topic"
+            description="Anyone who knows it can read the messages."
+            isSecret
+          />
           <Line
             {...props}
             name="token"
@@ -115,7 +121,7 @@ function OfForm(props: TargetFieldsProps) {
         </>
       );
     case 'slack':
-      return <Line {...props} name="url" label="Address" description="Of an incoming webhook of Slack." isSecret />;
+      return <Line {...props} name="url" label="Address" description="From a Slack incoming webhook." isSecret />;
     case 'discord':
       return <Line {...props} name="url" label="Address" description="Of a webhook of the channel." isSecret />;
     default:

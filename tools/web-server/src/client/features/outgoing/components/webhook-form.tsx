@@ -115,7 +115,7 @@ function Choices({ fields, errors, set, projects }: ChoicesProps) {
       />
       {hasFollowUp(form) ? (
         <Checkbox
-          label="Tell that it is settled"
+          label="Report when it is settled"
           description={
             form === 'telegram'
               ? 'Changes the message once nobody is needed any more.'

@@ -70,7 +70,7 @@ export function WebhookRow({ webhook, projects, edit }: WebhookRowProps) {
         </Button>
         {test.isSuccess ? (
           <span className={css.hint} role="status">
-            The test was taken.
+            The test was delivered.
           </span>
         ) : (
           problem === null &&
@@ -99,7 +99,7 @@ function Remove({ webhook }: { webhook: Webhook }) {
       <Confirm
         opened={isAsked}
         title={`Remove ${webhook.name}`}
-        text="What was not sent yet is not sent. Its address and its secrets are deleted."
+        text="Anything not sent yet will not be sent. Its address and its secrets are deleted."
         verb="Remove"
         busy={remove.isPending}
         confirm={() => remove.mutate(undefined, { onSettled: () => setAsked(false) })}

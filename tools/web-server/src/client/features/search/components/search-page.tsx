@@ -42,7 +42,7 @@ export default function SearchPage() {
           )}
         </p>
         {isAsked && search.error !== null && (
-          <ErrorNote lead="Nothing could be searched." error={search.error} retry={() => void search.refetch()} />
+          <ErrorNote lead="The search failed." error={search.error} retry={() => void search.refetch()} />
         )}
         {!isAsked && (
           <p className={css.none}>Finds words in titles, prompts, transcripts, decisions and comments of all stages.</p>

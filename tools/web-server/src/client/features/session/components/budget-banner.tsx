@@ -20,8 +20,8 @@ export function BudgetBanner({ stage }: { stage: StageView }) {
       <div>
         <h2 id="budget-spent">Budget spent: {spentWords(budget)}</h2>
         <p>
-          It is the budget {scopeWords(budget.scope)}. {isNew ? 'The stage does not start' : 'Messages wait'} until it
-          is raised. {isNew ? 'Started' : 'Continued'} once, the stage works until its next turn has ended.
+          This is the budget {scopeWords(budget.scope)}. {isNew ? 'The stage does not start' : 'Messages wait'} until it
+          is raised. If {isNew ? 'started' : 'continued'} once, the stage works until its next turn ends.
         </p>
         <div className={css.alarmActions}>
           <Button disabled={!canCommand} onClick={() => openBudgets(budget.scope)}>

@@ -64,7 +64,7 @@ export function ReviewOutcome({ stage }: { stage: StageView }) {
 }
 
 const underWayWords = ({ state, limitWait }: SideRun): string =>
-  state === 'waiting' && limitWait !== null ? reviewWaits(limitWait.goesOnAt) : 'Claude reviews the changes';
+  state === 'waiting' && limitWait !== null ? reviewWaits(limitWait.goesOnAt) : 'Claude is reviewing the changes';
 
 function Verdict({ run }: { run: SideRun }) {
   const [isOpen, setOpen] = useState(false);

@@ -31,7 +31,7 @@ export function ContentChange({ stageId, diff, file }: ContentChangeProps) {
       )}
       {data !== undefined && !hasImage && (
         <p className={changes.remark}>
-          {file.isBinary ? 'A binary file: its content is not shown.' : 'This is no image that can be shown.'}
+          {file.isBinary ? 'A binary file: its content is not shown.' : 'This image cannot be shown.'}
         </p>
       )}
       {data !== undefined && (

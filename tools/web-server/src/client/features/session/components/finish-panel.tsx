@@ -53,7 +53,7 @@ export function FinishPanel(props: FinishPanelProps) {
       <p className={css.line}>
         {isWorking(stage.session.state)
           ? 'Claude is still working on this stage. Interrupt it or wait, then complete the stage.'
-          : 'Claude waits for an answer in this stage. Answer or interrupt it, then complete the stage.'}
+          : 'Claude is waiting for an answer in this stage. Answer or interrupt it, then complete the stage.'}
       </p>
     );
   if (error !== null)

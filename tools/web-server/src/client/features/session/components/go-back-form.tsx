@@ -51,7 +51,7 @@ export function GoBackForm({ action, stage, offerText }: GoBackFormProps) {
           {plan.isLoading && <p className={css.quiet}>Comparing with the files from then...</p>}
           {plan.error !== null && (
             <ErrorNote
-              lead="The stage cannot go back to here."
+              lead="The stage cannot go back to this point."
               error={plan.error}
               stageId={stage.id}
               retry={() => void plan.refetch()}
@@ -62,7 +62,7 @@ export function GoBackForm({ action, stage, offerText }: GoBackFormProps) {
           )}
         </>
       )}
-      {back.error !== null && <ErrorNote lead="Nothing went back." error={back.error} stageId={stage.id} />}
+      {back.error !== null && <ErrorNote lead="Nothing was restored." error={back.error} stageId={stage.id} />}
       <Group justify="flex-end" gap="sm">
         <Button variant="default" onClick={closeMomentDialog} data-autofocus>
           Cancel
@@ -134,7 +134,7 @@ function Plan({ plan, wants, choose }: PlanProps) {
 }
 
 function FilesWords({ files: { counts } }: { files: NonNullable<RewindPlan['files']> }) {
-  if (counts.files === 0) return 'Nothing that can be set back has changed since.';
+  if (counts.files === 0) return 'Nothing that can be restored has changed since.';
   return (
     <>
       {count(counts.files, 'file')} {counts.files === 1 ? 'changes' : 'change'}{' '}

@@ -32,7 +32,7 @@ export function LimitBanner({ stage }: { stage: StageView }) {
         <p>{bannerWords(wait)}</p>
         <div className={css.alarmActions}>
           {button('now', 'Try now')}
-          {wait.goesOnAt !== null && button('never', 'Do not go on')}
+          {wait.goesOnAt !== null && button('never', 'Do not continue')}
           {wait.goesOnAt === null && wait.resetsAt !== null && button('at-reset', resetLabel(wait.resetsAt))}
         </div>
       </div>
@@ -47,7 +47,7 @@ function bannerWords({ window, resetsAt, goesOnAt }: LimitWait): string {
   const name = windowWords(window).toLowerCase();
   const reached = `The account’s ${name === 'usage limit' ? 'usage limit' : name} was reached.`;
   if (goesOnAt !== null)
-    return `${reached} Nothing is lost: Callboard tells Claude to continue then, also after a restart.`;
+    return `${reached} Nothing is lost: Callboard will tell Claude to continue then, even after a restart.`;
   if (resetsAt === null) return `${reached} Claude Code did not say when it resets. Your message is kept.`;
   return `${reached} Your message is kept. The stage waits for you.`;
 }

@@ -158,7 +158,8 @@ function WriteByClaude({
   const start = useStartRun(stage, 'pull-request');
   const canCommand = useCanCommand();
   if (run === undefined) return null;
-  if (run !== null && isUnderWay(run)) return <UnderWay stage={stage} run={run} words="Claude writes title and text" />;
+  if (run !== null && isUnderWay(run))
+    return <UnderWay stage={stage} run={run} words="Claude is writing the title and text" />;
   const isMissed = run !== null && run.state !== 'done' && run.state !== 'stopped';
   return (
     <>

@@ -33,9 +33,9 @@ export function RewindFiles({ files }: { files: Files }) {
       {commits !== null && <p className={css.quiet}>{commits}</p>}
       {blocked.length > 0 && (
         <Note>
-          {count(blocked.length, 'file')} cannot be set back and {blocked.length === 1 ? 'stays' : 'stay'} as{' '}
+          {count(blocked.length, 'file')} cannot be restored and {blocked.length === 1 ? 'stays' : 'stay'} as{' '}
           {blocked.length === 1 ? 'it is' : 'they are'}:
-          <Staying files={blocked} label="Cannot be set back" />
+          <Staying files={blocked} label="Cannot be restored" />
         </Note>
       )}
       {unkept.length > 0 && (

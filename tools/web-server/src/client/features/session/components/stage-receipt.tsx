@@ -54,7 +54,7 @@ export function StageReceipt({ stage }: { stage: StageView }) {
       ))}
       {receipt.others.length > 0 && (
         <details>
-          <summary>Beside tool calls: {count(receipt.others.length, 'decision')}</summary>
+          <summary>Besides tool calls: {count(receipt.others.length, 'decision')}</summary>
           <ul className={css.calls}>
             {receipt.others.map(({ kind, asked, outcome, by, at }) => (
               <li key={`${at} ${asked}`} title={exactTime(at)}>

@@ -220,9 +220,9 @@ export function NotStarted({ stage }: { stage: StageView }) {
       <div className={head.readyInner}>
         {stage.fork !== null && (
           <Note>
-            Goes on from <Link to={`/stages/${stage.fork.stageId}`}>{stage.fork.title}</Link>, before one of its
-            messages: {stage.fork.conversationId !== null && 'Claude knows what was said there until then, and '}the
-            worktree begins with the files of that moment.
+            Continues from <Link to={`/stages/${stage.fork.stageId}`}>{stage.fork.title}</Link>, before one of its
+            messages: {stage.fork.conversationId !== null && 'Claude knows what was said there up to that point, and '}
+            the worktree starts with the files as they were then.
           </Note>
         )}
         <h2 className={head.sub}>Prompt</h2>

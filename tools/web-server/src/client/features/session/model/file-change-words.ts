@@ -31,8 +31,8 @@ const LFS = /^[+-]version https:\/\/git-lfs\.github\.com\/spec\//m;
 /** What a patch cannot show of a file, in words; null if it shows everything. */
 export function unseenWords({ oldMode, newMode, isBinary }: FileDiff, patch: string): string | null {
   if (oldMode === '160000' || newMode === '160000') return 'Another repository: what changes in it is not shown here.';
-  if (LFS.test(patch)) return 'Kept by Git LFS: this is its note of the content, which is not shown here.';
-  return isBinary ? 'Git takes this text for binary, since it has NUL characters in it.' : null;
+  if (LFS.test(patch)) return 'Stored in Git LFS: this is the pointer file. The content is not shown here.';
+  return isBinary ? 'Git treats this file as binary because it contains NUL characters.' : null;
 }
 
 /** Whether a file of text is a drawing, by its name: it is shown as an image, or as text. */

@@ -26,7 +26,7 @@ interface Staying {
   why: string;
 }
 
-/** What differs from then and cannot be set back. */
+/** What differs from then and cannot be restored. */
 export const blockedFiles = ({ blocked }: Files): Staying[] =>
   blocked.map(({ path, reason }) => ({ path, why: BLOCKED[reason] }));
 

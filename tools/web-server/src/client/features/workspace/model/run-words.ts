@@ -56,7 +56,7 @@ export const SET_UP_WORDS: Readonly<Record<SetUpState, { title: string; text: st
   'bad-file': { title: 'callboard.yaml cannot be used', text: 'Claude was not started. Its first message is kept.' },
   'not-agreed': {
     title: 'callboard.yaml waits for your agreement',
-    text: 'It names a set-up that nobody has agreed to yet, so nothing of it was run. Claude was not started.',
+    text: 'It names a set-up that nobody has agreed to yet, so none of it was run. Claude was not started.',
   },
 };
 
