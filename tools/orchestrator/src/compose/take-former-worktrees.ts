@@ -2,6 +2,7 @@ import type { Stage, StageId, TrashEntry } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { type FormerFate, formerFate } from '../domain/former-worktree.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createRetryTimer } from '../lib/retry-timer.ts';
 import type { FormerWorktree } from '../store/ports/machine-tables.ts';
 import { retryWhileStoreFails } from '../store/retry-until-stored.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
@@ -22,8 +23,7 @@ interface TakingParts {
 }
 
 /** When one that could not go is tried again, first and at most: another git may have been at work there for a moment. */
-const FIRST_PAUSE_MS = 3_000;
-const LONGEST_PAUSE_MS = 600_000;
+const PAUSES = { firstMs: 3_000, longestMs: 600_000 };
 
 /**
  * Takes the worktrees away that this machine had when it was declared lost, each once nothing can go on in it any more: its stage
@@ -39,20 +39,17 @@ export function takeFormerWorktrees(context: StartContext, membership: Membershi
   const stopped = new AbortController();
   /** The stages whose former worktrees this machine has; null until they were read. */
   let watched: ReadonlySet<StageId> | null = null;
-  let again: NodeJS.Timeout | undefined;
-  let pauseMs = FIRST_PAUSE_MS;
+  const again = createRetryTimer<StageId>(() => worker.nudge(), PAUSES);
 
   async function pass(): Promise<void> {
-    clearTimeout(again);
     const all = (await store.read.formerWorktrees.listOf(here)).filter(({ isRecorded }) => isRecorded);
     watched = new Set(all.map(({ stageId }) => stageId));
-    let staying = 0;
+    const staying = new Set<StageId>();
     for (const former of all) {
       stopped.signal.throwIfAborted();
-      if (!(await settle(context, settling, former))) staying += 1;
+      if (!(await settle(context, settling, former))) staying.add(former.stageId);
     }
-    if (staying > 0) again = setTimeout(worker.nudge, pauseMs).unref();
-    pauseMs = staying > 0 ? Math.min(2 * pauseMs, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
+    again.attempted(staying);
   }
 
   const worker = createNudgedWorker(
@@ -72,7 +69,7 @@ export function takeFormerWorktrees(context: StartContext, membership: Membershi
     for (const stop of unlisten) stop();
     stopped.abort();
     await worker.stop();
-    clearTimeout(again);
+    again.stop();
   });
   worker.nudge();
 }
