@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StageId } from '@callboard/contract';
 import type { Transport } from '@callboard/contract/client';
@@ -9,7 +9,7 @@ import { claudePids } from '../support/processes.ts';
 import type { Losses } from './beyond-lease.ts';
 import { insist } from './people.ts';
 import type { Place } from './place.ts';
-import { worktreesOf } from './worktrees.ts';
+import { isOf, worktreesOf } from './worktrees.ts';
 
 /**
  * Stops and removes every stage, ends Callboard everywhere, and looks for what is left. Each machine's processes are looked for
@@ -26,13 +26,20 @@ export async function leaveNothing(
   left.push(...pending.map(({ requestId }) => `the open request ${requestId}`));
   for (const stageId of stages) left.push(...(await prepareWorktrees(place, losses, stageId)));
   // Beside each other, as many as there are people at the board: one after another, six hundred take longer than all before.
-  await Promise.all(stages.map((stageId) => removeStage(transport, stageId, signal)));
+  const said = new Map<StageId, string>();
+  const remove = async (stageId: StageId) => void said.set(stageId, await removeStage(transport, stageId, signal));
+  await Promise.all(stages.map(remove));
   const { stages: kept } = await insist(signal, () => transport.command('get_board', {}));
   left.push(...kept.flatMap(({ id }) => (stages.includes(id) ? [`the stage ${id}`] : [])));
   for (const machine of place.machines) {
     const { installation, name } = machine;
     for (const pid of await claudePids(installation.folder)) left.push(`on ${name}: the process ${pid}`);
-    left.push(...(await worktreesLeft(installation.repo)).map((path) => `on ${name}: the worktree ${path}`));
+    for (const path of await worktreesLeft(installation.repo)) {
+      const ofStage = [...said].find(([stageId]) => isOf(basename(path), stageId));
+      const rows = (await place.database?.lines('select document from former_worktrees')) ?? [];
+      const known = rows.filter((row) => row.includes(path)).join(' ');
+      left.push(`on ${name}: the worktree ${path}. At its removal: ${ofStage?.[1]}. As a former one: ${known}`);
+    }
     await machine.stop();
   }
   return [...left, ...(await leftInDatabase(place))];
@@ -67,8 +74,8 @@ async function prepareWorktrees({ machines }: Place, losses: Losses, stageId: St
     : [];
 }
 
-/** A reply may be lost, and then the stage is gone. */
-async function removeStage(transport: Transport, stageId: StageId, signal: AbortSignal): Promise<void> {
+/** A reply may be lost, and then the stage is gone. @returns what was said of the removal, which may say why a worktree is left */
+async function removeStage(transport: Transport, stageId: StageId, signal: AbortSignal): Promise<string> {
   const ends = ['idle', 'busy', 'waiting', 'starting'];
   for (;;) {
     const { session } = await insist(signal, () => transport.command('get_session', { stageId }));
@@ -76,7 +83,10 @@ async function removeStage(transport: Transport, stageId: StageId, signal: Abort
     await insist(signal, () => transport.command('stop_stage', { stageId })).catch(() => undefined); // the next look tells
     await sleep(50, undefined, { signal });
   }
-  await insist(signal, () => transport.command('remove_stage', { stageId })).catch(() => undefined);
+  return insist(signal, () => transport.command('remove_stage', { stageId })).then(
+    ({ left }) => left ?? 'nothing was left',
+    (error: unknown) => String(error),
+  );
 }
 
 /** Everybody has gone: no connection, no transaction and no command may wait there, and no number of an event be missing. */
