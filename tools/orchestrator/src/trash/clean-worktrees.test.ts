@@ -255,6 +255,25 @@ describe('a clean-up that is killed', () => {
   });
 });
 
+it.each(DEATHS.slice(3, -1))(
+  'brings a former worktree to its end that failed %s "%s", without a restart',
+  async (...fails) => {
+    const scene = await setUp();
+    await work(scene);
+    const { cleaning, trash, stage, project, worktree, git, checkout, folders } = scene;
+    await cleanAndDie(scene, fails);
+    const former = {
+      ...{ machineId: machineId(1), stageId: STAGE, stageTitle: stage.title, projectId: project.id },
+      ...{ projectName: project.name, repository: checkout, worktree },
+      ...{ isRecorded: true, isKept: true, isTaken: false, told: null },
+    };
+    expect(await cleaning.cleanFormer(former)).toEqual({ isThere: false, kept: null });
+    expect(await trash.list()).toMatchObject([{ stageId: STAGE, work: { uncommitted: 5, unmerged: 1 } }]);
+    expect(await git(checkout, 'worktree', 'list')).not.toContain('STAGE-1');
+    await until('nothing is left', async () => (await folders()).length === 0);
+  },
+);
+
 it('takes no worktree for that of a stage which another machine has at the same path', async () => {
   const { store, parts, project, stage } = await setUp();
   const [here, there] = [machineId(1), machineId(2)];

@@ -60,6 +60,7 @@ export interface WorktreeCleaning {
   /**
    * Takes a worktree away that this machine had when it was declared lost, as `clean` does; without the clean-up command of the
    * project, which knows worktrees of stages. Returns what went to the trash; `isThere` is false if its folder was gone already.
+   * Where an earlier attempt has taken that away and failed then, it is brought to its end first.
    * @throws Rejection `worktree_stays`; OperationalError `worktree_failed`, `storage_failed`
    */
   cleanFormer(former: FormerWorktree): Promise<{ isThere: boolean; kept: TrashEntry | null }>;
@@ -136,7 +137,7 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
 
     cleanFormer: (former) =>
       inTurn(former.projectId, basename(former.worktree.path), async () => {
-        const found = await formerOne(former);
+        const found = (await formerOne(former)) ?? (await settleGone(parts, former));
         if (found === null) return { isThere: false, kept: null };
         // Nobody said that dependency and build folders may go for good.
         return { isThere: true, kept: (await take(found, { buildFolders: 'keep', by: null })).kept };
@@ -261,6 +262,15 @@ async function settleOne(parts: WorktreeCleaningParts, manifest: Manifest): Prom
   }
   if (work !== null && commit !== null) await parts.worktrees.dropKept(work.repository, work.ref, commit);
   await parts.trash.entries.remove(id);
+}
+
+/** Brings to its end what an earlier attempt had taken away, and could not bring to its end. The worktree is gone then. */
+async function settleGone(parts: WorktreeCleaningParts, { projectId, worktree }: FormerWorktree): Promise<null> {
+  for (const manifest of await parts.trash.entries.all()) {
+    if (manifest.projectId !== projectId || manifest.taking?.name !== basename(worktree.path)) continue;
+    await parts.trash.inTurn(manifest.id, () => settleOne(parts, manifest));
+  }
+  return null;
 }
 
 /** Deletes what an earlier run had taken away and not deleted yet. */
