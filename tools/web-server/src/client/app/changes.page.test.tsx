@@ -94,7 +94,7 @@ it('shows the whole file around its changes on demand', async () => {
   await changes.findAllByText('added', { selector: 'span' });
   // A new file is whole as it is.
   expect(changes.queryByRole('button', { name: 'Whole file new.ts' })).toBeNull();
-  await user.click(changes.getByRole('button', { name: 'Whole file a.ts' }));
+  await user.click(await changes.findByRole('button', { name: 'Whole file a.ts' }));
   await changes.findByText('far away');
   expect(sent('get_diff').filter((input) => 'context' in Object(input))).toMatchObject([
     { path: 'a.ts', context: 'whole' },

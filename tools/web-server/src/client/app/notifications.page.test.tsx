@@ -66,7 +66,8 @@ it('tells a stage that finished while nobody looked, until somebody looks', asyn
   const visibility = vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('visible');
   const busy = { stage: stage('STAGE-1'), session: session('STAGE-1') };
   const { server } = openPage('/', { ...board({ stages: [busy] }), me: { ...NOBODY, name: 'Ada' } });
-  await expect.poll(() => document.title).toBe('Callboard');
+  await screen.findByRole('region', { name: 'Running' }); // what is finished until then is not new
+  expect(document.title).toBe('Callboard');
   visibility.mockReturnValue('hidden');
   document.dispatchEvent(new Event('visibilitychange'));
   const lastTurn = { outcome: 'succeeded', at: at(1), message: null, code: null };

@@ -36,7 +36,7 @@ it('does nothing to a stage on one Enter, and goes back on Backspace', async () 
   const { user, server } = await openPalette(
     board({ stages: [{ stage: login, session: session('STAGE-1', { state: 'idle' }) }] }),
   );
-  await user.type(await field(), 'login{Enter}');
+  await user.type(await field(), 'login form{Enter}');
   expect(options()).toEqual(['Open', 'Open changes', 'Complete...', 'Hold', 'Delete...']);
   await user.keyboard('{Backspace}');
   expect(options()).toContain('InboxG I');
@@ -67,7 +67,7 @@ it('asks before it deletes, and a second Enter changes nothing', async () => {
   });
   const removed = () => server.received.filter(({ command }) => command === 'remove_stage').length;
   const ask = async () => {
-    await user.type(await field(), 'login{Enter}');
+    await user.type(await field(), 'login form{Enter}');
     await user.type(await field(), 'delete{Enter}');
     const dialog = within(await screen.findByRole('dialog', { name: 'Delete Login form' }));
     await dialog.findByText('Its worktree is removed.');
@@ -92,12 +92,12 @@ it('sets a stage’s request aside, and lets it call again', async () => {
   const { stageId, requestId } = request('STAGE-1', 'r1');
   server.answer({ set_later: ({ until }) => ({ later: until === null ? null : { stageId, requestId, until: null } }) });
   const sent = () => server.received.flatMap(({ command, input }) => (command === 'set_later' ? [input] : []));
-  await user.type(await field(), 'login{Enter}');
+  await user.type(await field(), 'login form{Enter}');
   await user.type(await field(), 'later{Enter}');
   await expect.poll(sent).toEqual([{ stageId, requestId }]);
   await expect.poll(() => screen.queryByRole('combobox')).toBeNull();
   await user.keyboard('{Control>}k{/Control}');
-  await user.type(await field(), 'login{Enter}');
+  await user.type(await field(), 'login form{Enter}');
   await expect.poll(options).toContain('Call me again');
   await user.type(await field(), 'call{Enter}');
   await expect.poll(sent).toEqual([

@@ -105,7 +105,11 @@ it('rejects with the reason of an aborted signal', async () => {
   const reason = new Error('enough');
   const over = new AbortController();
   openPage(
-    ({ init }) => new Promise((_resolve, reject) => init.signal?.addEventListener('abort', () => reject(reason))),
+    ({ init: { signal } }) =>
+      new Promise((_resolve, reject) => {
+        if (signal?.aborted) reject(signal.reason); // while the page was proving itself
+        signal?.addEventListener('abort', () => reject(signal.reason));
+      }),
   );
   const waiting = failureOf(client.command('interrupt', { stageId }, { signal: over.signal }));
   over.abort(reason);

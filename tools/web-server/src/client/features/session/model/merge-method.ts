@@ -26,7 +26,8 @@ interface FinishedStage {
   isOpen: boolean;
 }
 
-const useMergeMethods = create<MergeMethods>((set, get) => ({
+/** What was chosen, kept by this browser. */
+export const useMergeMethods = create<MergeMethods>((set, get) => ({
   methods: readStored(KEY, Kept, {}),
   chosen: {},
   choose: ({ id, projectId }, method) => {
