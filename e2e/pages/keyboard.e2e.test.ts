@@ -66,7 +66,7 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
   await tabTo(page, card);
   await page.keyboard.press('Enter');
   const transcript = page.getByRole('region', { name: 'Transcript' });
-  await expect.poll(() => transcript.innerText()).toContain('One is enough'); // shows what is there instead
+  await expect.poll(() => transcript.textContent()).toContain('One is enough'); // shows what is there instead
   await transcript.getByText('All finished.').waitFor();
   await tabTo(page, page.getByRole('textbox', { name: 'Message', exact: true }));
   await page.keyboard.type(named('more', 'And now?'));

@@ -1,8 +1,7 @@
 import { type CommandInput, NOBODY, type PendingRequest } from '@callboard/contract';
 import { act, screen, within } from '@testing-library/react';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { useBoardUi } from '../features/board/model/board-ui.ts';
-import { tell, useArming } from '../features/interaction/model/arming-store.ts';
+import { tell } from '../features/interaction/model/arming-store.ts';
 import { openPage } from '../test/open-page.tsx';
 import { at, board, decision, request, session, stage } from '../test/samples.ts';
 
@@ -48,11 +47,7 @@ function layOut(): void {
   });
 }
 
-beforeEach(() => {
-  layOut();
-  useBoardUi.setState(useBoardUi.getInitialState());
-  useArming.setState(useArming.getInitialState());
-});
+beforeEach(layOut);
 
 /** A board with two stages that ask, and nothing over it: this person has set both aside. */
 async function openBoard(pending: PendingRequest[] = [login, search]) {

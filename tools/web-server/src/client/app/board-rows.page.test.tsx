@@ -1,11 +1,7 @@
 import { screen, within } from '@testing-library/react';
-import { beforeEach, expect, it } from 'vitest';
-import { useBoardUi } from '../features/board/model/board-ui.ts';
+import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { at, board, request, session, stage } from '../test/samples.ts';
-
-// As in a new tab: nothing is in hand.
-beforeEach(() => useBoardUi.setState(useBoardUi.getInitialState()));
 
 const focused = () => document.activeElement?.textContent;
 const column = (name: string) => screen.findByRole('region', { name });

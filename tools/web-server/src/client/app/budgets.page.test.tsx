@@ -1,12 +1,9 @@
 import { Budget, SpentBudget } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
 import { screen, within } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
-import { closeBudgets } from '../data/budgets-dialog.ts';
+import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { at, board, session, stage } from '../test/samples.ts';
-
-afterEach(closeBudgets); // its store outlives the page
 
 const ofProject = { projectId: stage('STAGE-1').projectId };
 const budget = (scope: Budget['scope'], usd: number, spentUsd: number) =>

@@ -1,11 +1,8 @@
 import { cleanup, fireEvent, screen, within } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
-import { useBoardUi } from '../features/board/model/board-ui.ts';
+import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, session, stage } from '../test/samples.ts';
-
-afterEach(() => useBoardUi.setState({ lanes: {}, graphPlace: null }));
 
 const done = { completedAt: '2026-01-01T11:00:00.000Z' };
 const stages = {

@@ -1,12 +1,9 @@
 import type { CommandReply } from '@callboard/contract';
-import { notifications } from '@mantine/notifications';
 import { screen, within } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, session, stage } from '../test/samples.ts';
-
-afterEach(() => notifications.clean());
 
 const login = stage('STAGE-1', { title: 'Login form' });
 const view = () => board({ stages: [{ stage: login, session: session('STAGE-1', { state: 'idle' }) }] });

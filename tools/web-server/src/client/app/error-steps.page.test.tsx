@@ -1,15 +1,8 @@
-import { notifications } from '@mantine/notifications';
-import { act, screen, within } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
-import { useBoardUi } from '../features/board/model/board-ui.ts';
+import { screen, within } from '@testing-library/react';
+import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, session, stage } from '../test/samples.ts';
-
-afterEach(() => {
-  act(() => useBoardUi.getState().closeForm());
-  notifications.clean();
-});
 
 const first = stage('STAGE-1', { title: 'Login form' });
 const waiting = stage('STAGE-2', { title: 'Emails', dependsOn: [first.id] });

@@ -1,12 +1,9 @@
 import { sampleProject } from '@callboard/contract/samples';
 import { cleanup, screen, within } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
-import { useBoardUi } from '../features/board/model/board-ui.ts';
+import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, stage } from '../test/samples.ts';
-
-afterEach(() => useBoardUi.getState().closeForm());
 
 const [cart, checkout] = ['STAGE-001-001-001', 'STAGE-001-002-001'];
 const view = () => ({

@@ -1,16 +1,10 @@
 import { MergePlan, StageId, type StageView } from '@callboard/contract';
-import { notifications } from '@mantine/notifications';
 import { act, screen, within } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openCompleteDialog } from '../data/complete-dialog.ts';
-import { useMergeMethods } from '../features/session/model/merge-method.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, session, stage } from '../test/samples.ts';
-
-// As in a new browser.
-beforeEach(() => useMergeMethods.setState(useMergeMethods.getInitialState()));
-afterEach(() => notifications.clean());
 
 const worktree = { path: '/w/STAGE-1', branch: 'callboard/STAGE-1', base: 'f'.repeat(40) };
 const [head, tree] = ['a'.repeat(40), 'b'.repeat(40)];

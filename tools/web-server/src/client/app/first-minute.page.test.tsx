@@ -1,17 +1,10 @@
-import { notifications } from '@mantine/notifications';
 import { act, screen, within } from '@testing-library/react';
 import { renderSVG } from 'uqr';
-import { afterEach, expect, it } from 'vitest';
-import { useBoardUi } from '../features/board/model/board-ui.ts';
+import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, stage } from '../test/samples.ts';
 import { openLogins } from './frame-store.ts';
-
-afterEach(() => {
-  useBoardUi.getState().closeForm();
-  notifications.clean();
-});
 
 const empty = () => board({ stages: [] });
 const folder = (path: string, isRepository = false) => ({

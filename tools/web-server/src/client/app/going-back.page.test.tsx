@@ -1,9 +1,6 @@
 import { type GoneBack, MessageId, type RewindPlan, type TranscriptEntry } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { closeMomentDialog } from '../data/moment-dialog.ts';
-import { useUnsent } from '../features/messages/model/unsent-store.ts';
-import { useSessionUi } from '../features/session/model/session-ui.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { at, board, entry, session, stage } from '../test/samples.ts';
@@ -53,9 +50,6 @@ async function open(now = idle) {
   // The transcript draws only the rows that fit.
   const height = vi.spyOn(Element.prototype, 'clientHeight', 'get').mockReturnValue(800);
   onTestFinished(() => height.mockRestore());
-  closeMomentDialog();
-  useSessionUi.setState({ opened: {}, places: {} });
-  useUnsent.setState({ texts: {} });
   const page = openPage('/stages/STAGE-1', board({ stages: [{ stage: own, session: now }] }));
   const draft = { updatedAt: at(2), writer: null };
   page.server.answer({

@@ -1,13 +1,11 @@
 import type { Machine } from '@callboard/contract';
 import { sampleMachine, sampleProject } from '@callboard/contract/samples';
 import { screen, waitFor, within } from '@testing-library/react';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, session, stage } from '../test/samples.ts';
-
-afterEach(() => useBoardUi.getState().closeForm());
 
 const ATTIC = '0194269f-8c00-7000-8000-000000000002';
 const workshop = sampleMachine({ projects: ['web'] });

@@ -1,15 +1,11 @@
 import type { TranscriptEntry } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
 import { act, screen, within } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
-import { useSessionUi } from '../features/session/model/session-ui.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, session, stage } from '../test/samples.ts';
-
-beforeEach(() => localStorage.clear());
-afterEach(() => useBoardUi.getState().closeForm());
 
 const ID = '24796da1-60bd-44a0-8d5b-5f9cc495f972';
 const at = '2026-01-02T03:04:05.000Z';
@@ -91,7 +87,6 @@ const entries = [
 ] as TranscriptEntry[]; // valid
 
 it('folds what was said before, until somebody opens it', async () => {
-  useSessionUi.setState({ opened: {} });
   const { user, server } = openPage('/stages/STAGE-1', view());
   server.answer({ get_transcript: () => ({ entries, total: 3 }) });
   const fold = await screen.findByRole('button', { name: /Before Callboard/ });

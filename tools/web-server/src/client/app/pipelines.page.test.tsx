@@ -1,13 +1,11 @@
 import { type CheckRun, type CheckState, ProjectId, type StageCheck, type StageView } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
 import { act, screen, within } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { at, board, session, stage } from '../test/samples.ts';
-
-afterEach(() => useBoardUi.getState().closeForm());
 
 const gate = { check: { command: 'npm test', timeLimit: 600, attempts: 3 } };
 const build = { name: 'Build', prompt: 'Build it', gate, conversation: 'same' };

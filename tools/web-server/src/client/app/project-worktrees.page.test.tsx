@@ -1,12 +1,9 @@
 import { sampleProject } from '@callboard/contract/samples';
 import { screen, waitFor, within } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
-import { useBoardUi } from '../features/board/model/board-ui.ts';
+import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, stage } from '../test/samples.ts';
-
-afterEach(() => useBoardUi.getState().closeForm());
 
 const AT = new Date().toISOString();
 const worktree = (name: string, fields: Record<string, unknown> = {}) => ({

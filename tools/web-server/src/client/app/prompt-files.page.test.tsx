@@ -2,9 +2,10 @@ import 'fake-indexeddb/auto';
 import { AttachedFile, type StageView } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
 import { act, fireEvent, screen, within } from '@testing-library/react';
+import { createStore } from 'idb-keyval';
 import { afterEach, expect, it } from 'vitest';
 import { type BoardForm, useBoardUi } from '../features/board/model/board-ui.ts';
-import { removeStored } from '../lib/browser-storage.ts';
+import { readFile } from '../lib/read-file.ts';
 import { readStoredFiles, writeStoredFiles } from '../lib/stored-files.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
@@ -21,11 +22,7 @@ const withFiles = stage('STAGE-1', { attachments: own });
 const view: StageView = { ...withFiles, column: 'ready', session: null };
 
 afterEach(async () => {
-  act(() => useBoardUi.getState().closeForm());
-  for (const id of ['new', 'STAGE-1']) {
-    removeStored(`callboard-stage-form:${id}`);
-    await writeStoredFiles(`callboard-stage-files:${id}`, null);
-  }
+  for (const id of ['new', 'STAGE-1']) await writeStoredFiles(`callboard-stage-files:${id}`, null);
 });
 
 async function openForm(form: BoardForm) {
@@ -86,6 +83,45 @@ it('keeps the files with the draft when the form is gone, until somebody starts 
   expect(within(again).queryByText('kept.png')).toBeNull();
   await expect.poll(() => readStoredFiles('callboard-stage-files:new')).toBeNull();
 });
+
+it('keeps a file that is dropped before the form has read what it kept', async () => {
+  await writeStoredFiles('callboard-stage-files:new', {
+    added: [{ fileId: 'kept', size: 8, content: content('kept.png') }],
+    removed: [],
+  });
+  const free = await occupyStore();
+  const { dialog } = await openForm(newStage);
+  fireEvent.drop(dialog.querySelector('form') ?? dialog, {
+    dataTransfer: { files: [png('dropped.png')], types: ['Files'] },
+  });
+  await readFile(png('read after it.png'));
+  free();
+  await within(dialog).findByText('kept.png');
+  await within(dialog).findByText('dropped.png');
+  const names = async () => (await readStoredFiles('callboard-stage-files:new'))?.added.map((one) => one.content.name);
+  await expect.poll(names).toEqual(['kept.png', 'dropped.png']);
+});
+
+/** Lets nobody else read or write the browser's store of files, until it is called. */
+async function occupyStore(): Promise<() => void> {
+  const keyval = createStore('keyval-store', 'keyval');
+  const begun = Promise.withResolvers<void>();
+  let isFree = false;
+  await Promise.race([
+    begun.promise,
+    keyval('readwrite', (store) => {
+      function goOn(): void {
+        if (!isFree) store.get('').onsuccess = goOn;
+      }
+      goOn();
+      begun.resolve();
+      return Promise.resolve();
+    }),
+  ]);
+  return () => {
+    isFree = true;
+  };
+}
 
 it('says why a file is refused, and takes the others', async () => {
   const { user, dialog } = await openForm(newStage);

@@ -1,12 +1,8 @@
 import { MergePlan, PullRequest, PullRequestPlan, SideRun, type StageView } from '@callboard/contract';
-import { notifications } from '@mantine/notifications';
 import { act, screen, within } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { board, session, stage } from '../test/samples.ts';
-
-beforeEach(() => localStorage.clear());
-afterEach(() => notifications.clean());
 
 const [head, tree, at] = ['a'.repeat(40), 'b'.repeat(40), '2026-01-02T03:04:05.000Z'];
 const worktree = { path: '/w/STAGE-1', branch: 'callboard/STAGE-1', base: 'f'.repeat(40) };

@@ -1,11 +1,8 @@
 import { MessageId, type ReviewComment, SideRun, StageId } from '@callboard/contract';
-import { notifications } from '@mantine/notifications';
 import { cleanup, fireEvent, within } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { fileDiff, openChanges, reviewComment, stageDiff } from '../test/open-changes.ts';
 import { at } from '../test/samples.ts';
-
-afterEach(() => notifications.clean());
 
 const RUN = '0198f3a2-7c1b-4d1e-9a53-5b8f0c2d4e61';
 

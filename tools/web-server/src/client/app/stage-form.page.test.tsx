@@ -3,18 +3,12 @@ import type { CommandInput } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
 import { act, screen, within } from '@testing-library/react';
 import type { UserEvent } from '@testing-library/user-event';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
-import { removeStored } from '../lib/browser-storage.ts';
 import { openPage } from '../test/open-page.tsx';
 import { at, board, session, stage } from '../test/samples.ts';
 
 const PHASES = ['Design', 'Build'];
-
-afterEach(() => {
-  act(() => useBoardUi.getState().closeForm());
-  removeStored('callboard-stage-form:new');
-});
 
 /** Opens a board with one stage. */
 async function open(fields: Record<string, unknown> = {}, started: Record<string, unknown> | null = null) {

@@ -1,7 +1,23 @@
 import { notifications } from '@mantine/notifications';
 import { cleanup, configure } from '@testing-library/react';
 import { afterAll, afterEach, beforeEach, vi } from 'vitest';
+import type { StateCreator } from 'zustand';
 import { WAIT_MS } from '../../../../../test-support/until.ts';
+import { inNewTab } from './stores.ts';
+
+vi.mock('zustand', async (original) => {
+  const zustand = await original<typeof import('zustand')>();
+  const { remembered } = await import('./stores.ts');
+  return { ...zustand, create: <T>(initial: StateCreator<T>) => remembered(zustand.create(initial), initial) };
+});
+vi.mock('zustand/vanilla', async (original) => {
+  const zustand = await original<typeof import('zustand/vanilla')>();
+  const { remembered } = await import('./stores.ts');
+  return {
+    ...zustand,
+    createStore: <T>(initial: StateCreator<T>) => remembered(zustand.createStore(initial), initial),
+  };
+});
 
 // As long as every wait of the other tests, and without the whole page in the error.
 configure({ asyncUtilTimeout: WAIT_MS, getElementError: (message) => new Error(message ?? 'Not found') });
@@ -14,6 +30,7 @@ function empty(): void {
   // Messages in the corner are kept by Mantine, not by the page.
   notifications.cleanQueue();
   notifications.clean();
+  inNewTab();
 }
 beforeEach(empty);
 afterEach(cleanup);

@@ -5,9 +5,6 @@ import {
   type StageDiff,
 } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
-import { useReviewUi } from '../features/session/model/review-ui.ts';
-import { useSessionUi } from '../features/session/model/session-ui.ts';
-import { useShownChanges } from '../features/session/model/shown-changes.ts';
 import { openPage } from './open-page.tsx';
 import { at, board, session, stage } from './samples.ts';
 
@@ -39,10 +36,6 @@ export async function openChanges(
   patches: Readonly<Record<string, string | null>> = {},
   address = '',
 ) {
-  // As in a new tab.
-  useReviewUi.setState(useReviewUi.getInitialState());
-  useSessionUi.setState(useSessionUi.getInitialState());
-  useShownChanges.setState(useShownChanges.getInitialState());
   const worktree = { path: '/w/STAGE-1', branch: diff.branch, base };
   const own = stage('STAGE-1', { title: 'Login form', worktree });
   const ended = { state: 'idle', lastTurn: { outcome: 'succeeded', message: '', at: own.createdAt } };

@@ -11,7 +11,7 @@ import {
   type StreamEventType,
 } from '@callboard/contract';
 import { pathFields, type Route, type RoutedCommand, routes, serviceRoutes } from '@callboard/contract/client';
-import { HttpResponse, http } from 'msw';
+import { HttpResponse, http, type PathParams } from 'msw';
 import { setupServer } from 'msw/node';
 import { z } from 'zod';
 
@@ -36,6 +36,10 @@ export interface PageServer {
   watched: { stream: number; stageIds: string[] }[];
   /** Stands for another web server from now on, which does not know the streams that are open. Returns how to stand for the former. */
   change(): () => void;
+  /** Refuses what is being answered and all that comes from now on. */
+  refuseAll(): void;
+  /** How many commands are being answered. */
+  underWay(): number;
   close(): void;
 }
 
@@ -119,11 +123,21 @@ export function startPageServer(board: () => BoardView): PageServer {
   const received: PageServer['received'] = [];
   const streams = createStreams(board().seq);
   let answers: Answers = {};
+  let underWay = 0;
+  const over = Promise.withResolvers<void>();
 
   const handlers = Object.entries(routes).map(([command, route]) => handle(command as RoutedCommand, route)); // its keys
   function handle(command: RoutedCommand, route: Route) {
     const method = route.method.toLowerCase() as Lowercase<Route['method']>; // the same five words
-    return http[method](`*${route.path}`, async ({ request, params }) => {
+    return http[method](`*${route.path}`, async (given) => {
+      underWay += 1;
+      try {
+        return await Promise.race([over.promise.then(() => problem('not_found', 'The test is over.')), reply(given)]);
+      } finally {
+        underWay -= 1;
+      }
+    });
+    async function reply({ request, params }: { request: Request; params: PathParams }): Promise<Response> {
       // Every page says it, whatever the test is about, also one that is just being closed, with its body gone.
       if (command === 'tell_looking') return HttpResponse.json({});
       const named = Object.fromEntries(pathFields(route).map((name) => [name, String(params[name])]));
@@ -135,9 +149,9 @@ export function startPageServer(board: () => BoardView): PageServer {
       received.push({ command, input });
       const answer = answers[command] as ((given: unknown) => object) | undefined; // its own input, from its own route
       if (answer === undefined) return problem('internal', `The test has no answer to ${command}.`);
-      const reply = await answer(input);
-      return reply instanceof Response ? reply : HttpResponse.json(reply);
-    });
+      const given = await answer(input);
+      return given instanceof Response ? given : HttpResponse.json(given);
+    }
   }
   const server = setupServer(
     http.get(`*${serviceRoutes.loginNonce.path}`, () => HttpResponse.json({ nonce: 'a nonce' })),
@@ -156,6 +170,8 @@ export function startPageServer(board: () => BoardView): PageServer {
     watched: streams.watched,
     change: streams.change,
     cutStreams: streams.cutStreams,
+    refuseAll: over.resolve,
+    underWay: () => underWay,
     close() {
       streams.cutStreams();
       server.close();

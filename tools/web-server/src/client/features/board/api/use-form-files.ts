@@ -11,6 +11,52 @@ const NOT_KEPT =
 
 export type FormFiles = ReturnType<typeof useFormFiles>;
 
+/** What this browser keeps under a key while a form is open. */
+interface Opened {
+  latest: StoredFiles;
+  /** Resolves when `latest` is what was kept before: a change before that would be lost, or lose it. */
+  isRead: Promise<void>;
+}
+
+/** The files that this browser keeps under a key. `draft` is null until they are read. */
+function useStoredFiles(key: string) {
+  const [draft, setDraft] = useState<StoredFiles | null>(null);
+  const [isRestored, setIsRestored] = useState(false);
+  const opened = useRef<Opened>({ latest: UNCHANGED, isRead: Promise.resolve() });
+
+  useEffect(() => {
+    let isOpen = true;
+    const mine: Opened = { latest: UNCHANGED, isRead: readStoredFiles(key).then(restore) };
+    opened.current = mine;
+    function restore(stored: StoredFiles | null): void {
+      mine.latest = stored ?? UNCHANGED;
+      if (!isOpen) return;
+      setDraft(mine.latest);
+      setIsRestored(stored !== null);
+    }
+    return () => {
+      isOpen = false;
+    };
+  }, [key]);
+
+  async function latest(): Promise<StoredFiles> {
+    const { current } = opened;
+    await current.isRead;
+    return current.latest;
+  }
+  /** Returns whether the browser keeps what it is now. */
+  async function change(edit: (latest: StoredFiles) => StoredFiles): Promise<boolean> {
+    const { current } = opened;
+    await current.isRead;
+    const next = edit(current.latest);
+    current.latest = next;
+    setDraft(next);
+    const isEmpty = next.added.length + next.removed.length === 0;
+    return (await writeStoredFiles(key, isEmpty ? null : next)) || isEmpty;
+  }
+  return { draft, isRestored, setIsRestored, latest, change };
+}
+
 /**
  * The files of a stage form: those that the stage has, without those that were removed here, and those that were added
  * here. As the form's texts, they are kept by this browser until they are sent or discarded.
@@ -19,38 +65,19 @@ export type FormFiles = ReturnType<typeof useFormFiles>;
  * @param own the files of the stage
  */
 export function useFormFiles(id: string, own: readonly AttachedFile[] = NONE) {
-  const key = `callboard-stage-files:${id}`;
-  const [draft, setDraft] = useState<StoredFiles | null>(null);
-  const [isRestored, setIsRestored] = useState(false);
+  const { draft, isRestored, setIsRestored, ...stored } = useStoredFiles(`callboard-stage-files:${id}`);
   const [problem, setProblem] = useState<string | null>(null);
   const [reading, setReading] = useState(0);
-  const latest = useRef(UNCHANGED);
 
-  useEffect(() => {
-    let isOpen = true;
-    void readStoredFiles(key).then((stored) => {
-      if (!isOpen) return;
-      latest.current = stored ?? UNCHANGED;
-      setDraft(latest.current);
-      setIsRestored(stored !== null);
-    });
-    return () => {
-      isOpen = false;
-    };
-  }, [key]);
-
-  async function change(next: StoredFiles): Promise<void> {
-    latest.current = next;
-    setDraft(next);
-    const isEmpty = next.added.length + next.removed.length === 0;
-    if (!(await writeStoredFiles(key, isEmpty ? null : next)) && !isEmpty) setProblem(NOT_KEPT);
+  async function change(edit: (latest: StoredFiles) => StoredFiles): Promise<void> {
+    if (!(await stored.change(edit))) setProblem(NOT_KEPT);
   }
 
   const { added, removed } = draft ?? UNCHANGED;
   const kept = own.filter(({ fileId }) => !removed.includes(fileId));
 
   async function take(more: File[]): Promise<void> {
-    const refused = filesProblem([...kept, ...latest.current.added], more);
+    const refused = filesProblem([...kept, ...(await stored.latest()).added], more);
     setProblem(refused);
     if (refused !== null || more.length === 0) return;
     setReading((times) => times + 1);
@@ -59,7 +86,7 @@ export function useFormFiles(id: string, own: readonly AttachedFile[] = NONE) {
     const problems = results.flatMap((result) => (result.status === 'rejected' ? [errorText(result.reason)] : []));
     if (problems.length > 0) setProblem(problems.join(' '));
     setReading((times) => times - 1);
-    await change({ ...latest.current, added: [...latest.current.added, ...read] });
+    await change((latest) => ({ ...latest, added: [...latest.added, ...read] }));
   }
 
   return {
@@ -74,17 +101,16 @@ export function useFormFiles(id: string, own: readonly AttachedFile[] = NONE) {
     remove(fileId: string): void {
       setProblem(null);
       const isOwn = own.some((file) => file.fileId === fileId);
-      const { current } = latest;
-      void change(
+      void change((latest) =>
         isOwn
-          ? { ...current, removed: [...current.removed, fileId] }
-          : { ...current, added: current.added.filter((file) => file.fileId !== fileId) },
+          ? { ...latest, removed: [...latest.removed, fileId] }
+          : { ...latest, added: latest.added.filter((file) => file.fileId !== fileId) },
       );
     },
     discard(): void {
       setProblem(null);
       setIsRestored(false);
-      void change(UNCHANGED);
+      void change(() => UNCHANGED);
     },
     /** What to send for a new stage. */
     attachments: (): { attachments?: Attachment[] } =>

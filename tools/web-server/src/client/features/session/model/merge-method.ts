@@ -27,7 +27,7 @@ interface FinishedStage {
 }
 
 /** What was chosen, kept by this browser. */
-export const useMergeMethods = create<MergeMethods>((set, get) => ({
+const useMergeMethods = create<MergeMethods>((set, get) => ({
   methods: readStored(KEY, Kept, {}),
   chosen: {},
   choose: ({ id, projectId }, method) => {
