@@ -39,7 +39,7 @@ import {
   SessionSummary,
   TaskOutput,
 } from './sessions.ts';
-import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
+import { CreateStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
 import { trashCommands } from './trash-commands.ts';
@@ -114,7 +114,7 @@ export const commands = {
   ...moveInCommands,
   ...numberCommands,
 
-  create_stage: { input: NewStage, reply: z.object({ stage: StageView }) },
+  create_stage: { input: CreateStage, reply: z.object({ stage: StageView }) },
   get_stage: { time: 'read', input: z.object(onStage), reply: z.object({ stage: StageView }) },
   /** Returns a file of the stage's first message. */
   get_attachment: {

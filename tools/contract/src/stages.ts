@@ -227,6 +227,11 @@ export const NewStage = z.strictObject({
 });
 export type NewStage = z.infer<typeof NewStage>;
 
+export const CreateStage = NewStage.extend({
+  /** Whoever sends one can send the same again if the reply was lost: that creates no second stage, and returns the first as it is now. */
+  creationId: z.uuid().optional(),
+});
+
 export const StagePatch = NewStage.omit({ projectId: true })
   .partial()
   .extend({

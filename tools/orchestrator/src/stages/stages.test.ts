@@ -33,6 +33,20 @@ it('keeps each dependency once, in the given order', async () => {
   expect((await stages.update(made.id, { title: 'U' })).dependsOn).toEqual([a]);
 });
 
+it('creates one stage for a creation id, however often and at once it is asked', async () => {
+  const { store } = await openTestStore();
+  const stages = stagesIn(store);
+  const wanted = { projectId, title: 'T', prompt: 'P', branch: 'feature' };
+  const create = (creationId: string) => stages.create(wanted, { creationId });
+  const once = '6f9619ff-8b86-4d01-b42d-00cf4fc964f1';
+  const made = await Promise.all([create(once), create(once)]);
+  expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+  await stages.update(made[0].id, { title: 'U' });
+  expect(await create(once)).toMatchObject({ id: made[0].id, title: 'U' });
+  expect(await store.read.stages.list()).toHaveLength(1);
+  await expect(create('6f9619ff-8b86-4d01-b42d-00cf4fc964f2')).rejects.toMatchObject({ code: 'branch_taken' });
+});
+
 const file = (name: string) => ({ name, mediaType: 'text/plain', dataBase64: Buffer.from(name).toString('base64') });
 
 async function stageWithFiles(...names: string[]) {

@@ -27,6 +27,8 @@ import { chosenOf, newStage, refusePin } from './new-stage.ts';
 
 /** What else a new stage has, stored in the same transaction. */
 export interface MoreOfStage {
+  /** Chosen by the client: if a stage was created under it, that one is returned as it is now, and none is created. */
+  creationId?: string | undefined;
   /** Returns fields that no form has. What it throws keeps the stage from being created. */
   fields?: (tx: Tx) => Promise<Partial<Pick<Stage, 'adopted' | 'origin' | 'issue' | 'fork'>>>;
   /** Stores what belongs to the stage. */
@@ -83,35 +85,10 @@ const KEPT_ONCE_STARTED = [
   ...(['permissionMode', 'effort', 'base', 'branch'] as const),
 ];
 
-export function createStages({
-  store,
-  worktrees,
-  settingsOf,
-  pipelinesFor,
-  here,
-  requireMachine = refusePin,
-}: StagesParts): Stages {
+export function createStages(parts: StagesParts): Stages {
+  const { store, worktrees, pipelinesFor, requireMachine = refusePin } = parts;
   return {
-    async create(wanted, { fields, also } = {}) {
-      if (wanted.machine != null) await requireMachine(wanted.machine);
-      await requireStart({ store, worktrees }, wanted, { projectId: wanted.projectId, stageId: null });
-      const { defaults } = (await settingsOf(wanted.projectId)).settings;
-      const chosen = await choosePipeline({ pipelinesFor }, wanted, { projectId: wanted.projectId, worktree: null });
-      return store.transact(async (tx) => {
-        await requireProject(tx, wanted.projectId);
-        await requireDependencies(tx, wanted.dependsOn ?? []);
-        const id = await unusedId(tx);
-        const made = { ...newStage(wanted, id, tx.now, chosen), ...chosenOf(wanted, defaults) };
-        const files = planAttachments(tx, made, { keep: [], more: wanted.attachments ?? [] });
-        const given = { ...made, ...(await fields?.(tx)), attachments: files.files };
-        const stage = here !== undefined && isBound(given) ? { ...given, machineId: here } : given;
-        await tx.stages.insert(stage);
-        await storeAttachments(tx, id, files);
-        await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
-        await also?.(tx, stage);
-        return stage;
-      });
-    },
+    create: createIn(parts),
 
     async update(stageId, patch, actor = CALLBOARD) {
       const before = await requireStage(store.read, stageId);
@@ -167,6 +144,46 @@ export function createStages({
       }),
   };
 }
+
+/** Returns how to create a stage. */
+function createIn({
+  store,
+  worktrees,
+  settingsOf,
+  pipelinesFor,
+  here,
+  requireMachine = refusePin,
+}: StagesParts): Stages['create'] {
+  return async (wanted, { creationId, fields, also } = {}) => {
+    // Before anything is checked: the first one may have changed what would be found, as the branches that are taken.
+    const earlier = await created(store.read, creationId);
+    if (earlier !== null) return earlier;
+    if (wanted.machine != null) await requireMachine(wanted.machine);
+    await requireStart({ store, worktrees }, wanted, { projectId: wanted.projectId, stageId: null });
+    const { defaults } = (await settingsOf(wanted.projectId)).settings;
+    const chosen = await choosePipeline({ pipelinesFor }, wanted, { projectId: wanted.projectId, worktree: null });
+    return store.transact(async (tx) => {
+      const meanwhile = await created(tx, creationId);
+      if (meanwhile !== null) return meanwhile;
+      await requireProject(tx, wanted.projectId);
+      await requireDependencies(tx, wanted.dependsOn ?? []);
+      const id = await unusedId(tx);
+      const made = { ...newStage(wanted, id, tx.now, chosen), ...chosenOf(wanted, defaults) };
+      const files = planAttachments(tx, made, { keep: [], more: wanted.attachments ?? [] });
+      const given = { ...made, ...(await fields?.(tx)), attachments: files.files };
+      const stage = here !== undefined && isBound(given) ? { ...given, machineId: here } : given;
+      await tx.stages.insert(stage, creationId);
+      await storeAttachments(tx, id, files);
+      await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
+      await also?.(tx, stage);
+      return stage;
+    });
+  };
+}
+
+/** The stage that an earlier attempt has created. */
+const created = async ({ stages }: Pick<Tables, 'stages'>, creationId: string | undefined): Promise<Stage | null> =>
+  creationId === undefined ? null : stages.findCreated(creationId);
 
 async function setHeld(tx: Tx, stageId: StageId, held: boolean, actor: string): Promise<Stage> {
   await (held ? holdStage(tx, stageId, actor) : releaseStage(tx, stageId));

@@ -54,7 +54,7 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
   const { store, views, stages, completion, removal, files, sessions, trash, setUp, checks } = parts;
   const card = async (stageId: StageId): Promise<{ stage: StageView }> => ({ stage: await views.stage(stageId) });
   return {
-    create_stage: async (input) => card((await stages.create(input)).id),
+    create_stage: async ({ creationId, ...stage }) => card((await stages.create(stage, { creationId })).id),
     get_stage: ({ stageId }) => card(stageId),
     get_attachment: async ({ stageId, fileId }) => ({ file: await stages.attachment(stageId, fileId) }),
     update_stage: async ({ stageId, patch }, { actor }) => {

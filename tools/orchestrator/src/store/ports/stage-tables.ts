@@ -8,7 +8,9 @@ export interface StagesTable {
   find(id: StageId): Promise<Stage | null>;
   /** Whether the project has stages. */
   isUsed(project: ProjectId): Promise<boolean>;
-  insert(stage: Stage): Promise<void>;
+  /** The stage that was created under this id. */
+  findCreated(creationId: string): Promise<Stage | null>;
+  insert(stage: Stage, creationId?: string): Promise<void>;
   /** `machineId` stays as it is: only `claim` and `releaseOf` change it. */
   update(stage: Stage): Promise<void>;
   /** Gives the stage to a machine unless another one has it. False for all but one of the machines that try. */

@@ -21,6 +21,7 @@ it.skipIf(postgresLack !== '')(
       await tx.stages.insert(sampleStage({ id: 'STAGE-3', worktree: WORKTREE }));
       const db = Reflect.get(tx, 'db');
       await db.schema.dropTable('former_worktrees').execute();
+      await db.schema.alterTable('stages').dropColumn('creation_id').execute();
       await db.updateTable('cluster_state').set({ version: 36 }).execute();
     });
     const migrated = await openAgain();

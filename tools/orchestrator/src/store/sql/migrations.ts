@@ -2,7 +2,13 @@ import { webhookStatements } from './announcement-schema.ts';
 import { holdStatements } from './machine-schema.ts';
 import type { Migration } from './migration-statements.ts';
 import { denialRetryStatements, ruleUseStatements } from './rules-schema.ts';
-import { formerWorktreeStatements, sharedStatements } from './shared-schema.ts';
+import {
+  creationStatements,
+  formerWorktreeStatements,
+  removedMachineStatements,
+  sharedStatements,
+  writerTimeStatements,
+} from './shared-schema.ts';
 import { spendingStatements } from './spending-statements.ts';
 
 /**
@@ -281,19 +287,11 @@ export const migrations: readonly Migration[] = [
   // The machines that share a store.
   { id: 34, statements: sharedStatements },
   // When each process that writes to a shared store did so last, so that those that have ended are forgotten.
-  {
-    id: 35,
-    statements: [{ postgres: 'alter table writers add column if not exists at timestamptz not null default now()' }],
-  },
+  { id: 35, statements: writerTimeStatements },
   // When a machine was taken off the list, and what it owes to the stages that were taken from it.
-  {
-    id: 36,
-    statements: [
-      'alter table machines add column removed_at text',
-      'alter table machines add column lost_at text',
-      "update machines set lost_at = since where state = 'lost'",
-    ],
-  },
+  { id: 36, statements: removedMachineStatements },
   // The worktrees that machines had when they were declared lost.
   { id: 37, statements: formerWorktreeStatements },
+  // What makes a repeat of the command that created a stage harmless.
+  { id: 38, statements: creationStatements },
 ];

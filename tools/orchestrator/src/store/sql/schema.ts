@@ -42,6 +42,8 @@ interface StagesColumns {
   document: string;
   /** The machine that has claimed it. */
   machine_id: string | null;
+  /** Chosen by whoever created it, so that asking again creates no second one; null if none was. */
+  creation_id: string | null;
 }
 
 interface SessionsColumns {

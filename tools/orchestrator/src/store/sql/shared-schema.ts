@@ -58,6 +58,16 @@ export const sharedStatements = [
  * The worktrees of stages that were lost before this table existed, and have not been started since. Only PostgreSQL has machines.
  * No reference to the stage: the machine cleans up after a stage that was deleted, too.
  */
+export const writerTimeStatements = [
+  { postgres: 'alter table writers add column if not exists at timestamptz not null default now()' },
+];
+
+export const removedMachineStatements = [
+  'alter table machines add column removed_at text',
+  'alter table machines add column lost_at text',
+  "update machines set lost_at = since where state = 'lost'",
+];
+
 export const formerWorktreeStatements = [
   `create table former_worktrees (
      machine_id text not null references machines(id) on delete cascade, path text not null, stage_id text not null,
@@ -75,4 +85,9 @@ export const formerWorktreeStatements = [
                and pp.machine_id = callboard_json(s.document) #>> '{lost,machineId}') found
        where lost #>> '{worktree,path}' is not null and lost ->> 'machineId' in (select id from machines)`,
   },
+];
+
+export const creationStatements = [
+  'alter table stages add column creation_id text',
+  'create unique index stages_by_creation on stages(creation_id)',
 ];

@@ -20,5 +20,22 @@ export const isTransient = (error: unknown): boolean => error instanceof Transpo
 export const isLoggedOut = (error: unknown): boolean =>
   error instanceof TransportError && error.status === 401 && error.code !== 'page_not_proven';
 
+/** Failures after which it may have been done all the same. */
+const UNCERTAIN: readonly TransportError['code'][] = [
+  'network',
+  'unreadable',
+  'internal',
+  'no_confirmation',
+  'orchestrator_unreachable',
+];
+
+/** Whether a command that failed so may have been executed all the same. */
+export const isUncertain = (error: unknown): boolean =>
+  error instanceof TransportError && UNCERTAIN.includes(error.code);
+
+/** What a failure to save means, before its cause. Only where saving the same again does no harm. */
+export const failureLead = (error: unknown): string =>
+  isUncertain(error) ? 'It may have been saved. Saving it again does no harm.' : 'Nothing was changed.';
+
 /** The error's text, for a person. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -46,7 +46,11 @@ export function stagesTable(db: Database, known: Known): StagesTable {
       const row = await db.selectFrom('stages').select('id').where('project_id', '=', project).executeTakeFirst();
       return row !== undefined;
     },
-    async insert(stage: Stage): Promise<void> {
+    async findCreated(creationId: string): Promise<Stage | null> {
+      const found = db.selectFrom('stages').select(COLUMNS).where('creation_id', '=', creationId);
+      return mapRow(await found.executeTakeFirst(), toStage);
+    },
+    async insert(stage: Stage, creationId?: string): Promise<void> {
       await db
         .insertInto('stages')
         .values({
@@ -55,6 +59,7 @@ export function stagesTable(db: Database, known: Known): StagesTable {
           completed_at: stage.completedAt,
           document: documentOf(stage),
           machine_id: stage.machineId,
+          creation_id: creationId ?? null,
         })
         .execute();
     },

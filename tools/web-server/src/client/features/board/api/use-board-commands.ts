@@ -1,6 +1,6 @@
 import type {
+  CommandInput,
   NewProject,
-  NewStage,
   Project,
   ProjectId,
   ProjectPatch,
@@ -14,18 +14,21 @@ import { openCompleteDialog } from '../../../data/complete-dialog.ts';
 import { advanceStage, reopenStage, startStage } from '../../../data/stage-commands.ts';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
+import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import type { Drop } from '../model/drop.ts';
 
 // If a command has no `failed` text, its form shows the refusal.
 
-export const useCreateStage = () => useCommand({ run: (stage: NewStage) => client.command('create_stage', stage) });
-
-export const useEditStage = (done: () => void) =>
+/** Resends it while the reply is lost: its creation id makes that harmless. */
+export const useCreateStage = () =>
   useCommand({
-    run: (change: { stageId: StageId; patch: StagePatch }) => client.command('update_stage', change),
-    done,
+    run: (stage: CommandInput<'create_stage'> & { creationId: string }) =>
+      untilDelivered((_attempt, signal) => client.command('create_stage', stage, { signal })),
   });
+
+export const useEditStage = () =>
+  useCommand({ run: (change: { stageId: StageId; patch: StagePatch }) => client.command('update_stage', change) });
 
 export const useAddProject = (done: (project: Project) => void) =>
   useCommand({

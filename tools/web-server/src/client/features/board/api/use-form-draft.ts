@@ -1,9 +1,10 @@
 import { useState } from 'react';
-import type { z } from 'zod';
+import { v4 as newId } from 'uuid';
+import { z } from 'zod';
 import { readStored, removeStored, writeStored } from '../../../lib/browser-storage.ts';
 import { StageForm } from '../model/stage-form.ts';
 
-const StoredDraft = StageForm.partial();
+const StoredDraft = StageForm.partial().extend({ draftId: z.uuid().optional() });
 
 type StoredDraft = z.infer<typeof StoredDraft>;
 
@@ -12,6 +13,8 @@ function withText(draft: StoredDraft, id: string): StoredDraft {
   const { title = '', prompt = '', phases = [] } = draft;
   return id !== 'new' || title + prompt !== '' || phases.length > 0 ? draft : {};
 }
+
+export type FormDraft = ReturnType<typeof useFormDraft>;
 
 /**
  * The stage form with its unsent draft. This browser keeps the draft until it is sent or discarded, so that Escape, a
@@ -23,21 +26,38 @@ function withText(draft: StoredDraft, id: string): StoredDraft {
 export function useFormDraft(id: string, begin: () => StageForm) {
   const key = `callboard-stage-form:${id}`;
   const [initial] = useState(begin);
-  const [draft, setDraft] = useState(() => withText(readStored(key, StoredDraft, {}), id));
-  const [isRestored, setIsRestored] = useState(() => Object.keys(draft).length > 0);
+  const [stored, setStored] = useState(() => withText(readStored(key, StoredDraft, {}), id));
+  const [isRestored, setIsRestored] = useState(() => Object.keys(stored).length > 0);
+  const [firstId] = useState(() => newId());
+  const { draftId = firstId, ...draft } = stored;
+  function keep(next: StoredDraft): void {
+    setStored(next);
+    writeStored(key, next);
+  }
+  function discard(): void {
+    setStored({ draftId: newId() });
+    setIsRestored(false);
+    removeStored(key);
+  }
   return {
     form: { ...initial, ...draft },
+    /** Other drafts of the same form have others. */
+    draftId,
     /** Whether the form opened with an unsent draft. */
     isRestored,
-    set(change: Partial<StageForm>): void {
-      const all = { ...draft, ...change };
-      setDraft(all);
-      writeStored(key, all);
-    },
-    discard(): void {
-      setDraft({});
-      setIsRestored(false);
-      removeStored(key);
+    set: (change: Partial<StageForm>) => keep({ ...draft, draftId, ...change }),
+    discard,
+    /** Begins another draft with these fields. */
+    restart: (form: StageForm) => keep({ ...form, draftId: newId() }),
+    /** Returns how to discard what is sent now, once it has arrived. That returns false, and keeps all, if it was changed since. */
+    sending(): () => boolean {
+      const kept = () => JSON.stringify(readStored(key, StoredDraft, {}));
+      const sent = kept();
+      return () => {
+        const isSame = kept() === sent;
+        if (isSame) discard();
+        return isSame;
+      };
     },
   };
 }

@@ -54,7 +54,21 @@ function useStoredFiles(key: string) {
     const isEmpty = next.added.length + next.removed.length === 0;
     return (await writeStoredFiles(key, isEmpty ? null : next)) || isEmpty;
   }
-  return { draft, isRestored, setIsRestored, latest, change };
+  /** Returns how to forget what is sent now, once it has arrived. That returns false if something was changed since, which is kept. */
+  function sending(): () => boolean {
+    const { current } = opened;
+    const sent = current.latest;
+    return () => {
+      const isSame = current.latest === sent;
+      const without = <T>(all: readonly T[], some: readonly T[]) => all.filter((one) => !some.includes(one));
+      void change(({ added, removed }) => ({
+        added: without(added, sent.added),
+        removed: without(removed, sent.removed),
+      }));
+      return isSame;
+    };
+  }
+  return { draft, isRestored, setIsRestored, latest, change, sending };
 }
 
 /**
@@ -107,6 +121,7 @@ export function useFormFiles(id: string, own: readonly AttachedFile[] = NONE) {
           : { ...latest, added: latest.added.filter((file) => file.fileId !== fileId) },
       );
     },
+    sending: stored.sending,
     discard(): void {
       setProblem(null);
       setIsRestored(false);

@@ -3,13 +3,14 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
+import { failureLead } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { DropZone } from '../../../ui/attached-files.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Note } from '../../../ui/note.tsx';
-import { useEditStage } from '../api/use-board-commands.ts';
 import { useFormDraft } from '../api/use-form-draft.ts';
 import { useFormFiles } from '../api/use-form-files.ts';
+import { useSendPatch } from '../api/use-send-stage.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { type FieldErrors, readStagePatch, stageFormOf } from '../model/stage-form.ts';
 import { FormEnd } from './form-end.tsx';
@@ -25,29 +26,32 @@ export function EditStageForm({ stageId }: { stageId: StageId }) {
 
 function Known({ stage }: { stage: StageView }) {
   const closeForm = useBoardUi((ui) => ui.closeForm);
-  const { form, set, discard, isRestored } = useFormDraft(stage.id, () => stageFormOf(stage));
+  const draft = useFormDraft(stage.id, () => stageFormOf(stage));
+  const { form, set, isRestored } = draft;
   const files = useFormFiles(stage.id, stage.attachments);
   const [errors, setErrors] = useState<FieldErrors>({});
   const startOver = () => {
-    discard();
+    draft.discard();
     files.discard();
   };
   const end = () => {
     startOver();
     closeForm();
   };
-  const edit = useEditStage(end);
+  const edit = useSendPatch(stage, { draft, files });
   const { session } = stage;
-  const submit = () => {
+  const submit = async () => {
     const read = readStagePatch(form, session !== null);
     setErrors('errors' in read ? read.errors : {});
     if ('errors' in read || !files.areRead) return;
     const changes = session === null ? files.changes() : {};
-    edit.mutate({ stageId: stage.id, patch: { ...read.patch, ...changes } });
+    const isDone = await edit.send({ ...read.patch, ...changes });
+    const open = useBoardUi.getState().form;
+    if (isDone && open?.kind === 'edit-stage' && open.stageId === stage.id) closeForm();
   };
   const save = (event: FormEvent) => {
     event.preventDefault();
-    submit();
+    void submit();
   };
   return (
     <DropZone off={session !== null} add={files.add}>
@@ -69,9 +73,9 @@ function Known({ stage }: { stage: StageView }) {
           files={files}
           stageId={stage.id}
           startedPhases={session === null ? null : session.phaseIndex + 1}
-          submit={submit}
+          submit={() => void submit()}
         />
-        {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
+        {edit.error !== null && <ErrorNote lead={failureLead(edit.error)} error={edit.error} />}
         <FormEnd>
           <Button variant="default" onClick={end}>
             Cancel

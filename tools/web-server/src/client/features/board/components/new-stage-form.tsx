@@ -4,13 +4,14 @@ import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
+import { isUncertain } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { DropZone } from '../../../ui/attached-files.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
-import { useCreateStage, useStartNew } from '../api/use-board-commands.ts';
 import { useFormDraft } from '../api/use-form-draft.ts';
 import { useFormFiles } from '../api/use-form-files.ts';
+import { useSendNewStage } from '../api/use-send-stage.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { emptyStageForm, type FieldErrors, nextStageForm, readStageForm } from '../model/stage-form.ts';
 import { FormEnd } from './form-end.tsx';
@@ -23,42 +24,36 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
   const known = projects.find((project) => project.id === wantedProject) ?? projects[0];
   const closeForm = useBoardUi((ui) => ui.closeForm);
   const open = useBoardUi((ui) => ui.open);
-  const { form, set, discard, isRestored } = useFormDraft('new', () => emptyStageForm(known));
+  const draft = useFormDraft('new', () => emptyStageForm(known));
+  const { form, set, isRestored } = draft;
   const files = useFormFiles('new');
   const [errors, setErrors] = useState<FieldErrors>({});
   const [another, setAnother] = useState(false);
   const [made, setMade] = useState<StageView | null>(null);
-  const start = useStartNew();
-  const create = useCreateStage();
+  const creation = useSendNewStage({ draft, files });
   const canCommand = useCanCommand();
   const waits = useWaits(form.dependsOn);
 
   const startOver = () => {
-    discard();
+    draft.discard();
     files.discard();
   };
-  const submit = (startsNow: boolean) => {
-    if (!canCommand || create.isPending || !files.areRead || (startsNow && waits)) return;
+  const submit = async (startsNow: boolean) => {
+    if (!canCommand || creation.isPending || !files.areRead || (startsNow && waits)) return;
     const read = readStageForm(form);
     setErrors('errors' in read ? read.errors : {});
     if ('errors' in read) return;
-    create.mutate(
-      { ...read.stage, ...files.attachments() },
-      {
-        onSuccess: ({ stage }) => {
-          if (startsNow) start.mutate(stage);
-          startOver();
-          if (!another) return closeForm();
-          set(nextStageForm(form));
-          setMade(stage);
-          document.querySelector<HTMLElement>('[data-prompt]')?.focus();
-        },
-      },
-    );
+    const sent = await creation.send(read.stage, startsNow);
+    if (sent === null || useBoardUi.getState().form?.kind !== 'new-stage') return;
+    if (!another && !sent.hasMore) return closeForm();
+    setMade(sent.made);
+    if (sent.hasMore) return;
+    draft.restart(nextStageForm(form));
+    document.querySelector<HTMLElement>('[data-prompt]')?.focus();
   };
   const add = (event: FormEvent) => {
     event.preventDefault();
-    submit(false);
+    void submit(false);
   };
   return (
     <DropZone add={files.add}>
@@ -73,7 +68,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
           {...{ form, set, errors, files }}
           stageId={null}
           startedPhases={null}
-          submit={() => submit(true)}
+          submit={() => void submit(true)}
         />
         <p className={css.about}>
           <Button
@@ -84,7 +79,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
             Continue a conversation...
           </Button>
         </p>
-        {create.isError && <ErrorNote lead="The stage was not created." error={create.error} />}
+        {creation.error !== null && <ErrorNote lead={lead(creation.error)} error={creation.error} />}
         <FormEnd>
           <Checkbox
             className={css.first}
@@ -92,16 +87,16 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
             checked={another}
             onChange={(event) => setAnother(event.currentTarget.checked)}
           />
-          <Button type="submit" variant="default" disabled={!canCommand} loading={create.isPending}>
+          <Button type="submit" variant="default" disabled={!canCommand} loading={creation.isPending}>
             Add to board
           </Button>
           <Button
             disabled={!canCommand || waits}
-            loading={create.isPending}
+            loading={creation.isPending}
             title={waits ? 'It waits for what it depends on' : undefined}
             aria-keyshortcuts="Control+Enter"
             rightSection={<KeyHint isOff={waits}>Ctrl ↵</KeyHint>}
-            onClick={() => submit(true)}
+            onClick={() => void submit(true)}
           >
             Start
           </Button>
@@ -110,6 +105,12 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
     </DropZone>
   );
 }
+
+/** What a failure means, before its cause. */
+const lead = (error: Error): string =>
+  isUncertain(error)
+    ? 'The stage may have been created. Sending it again creates no second one.'
+    : 'The stage was not created.';
 
 /** Whether a stage that depends on these cannot start yet. */
 function useWaits(dependsOn: readonly string[]): boolean {

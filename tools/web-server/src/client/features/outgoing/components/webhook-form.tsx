@@ -1,13 +1,14 @@
 import { type BoardView, Signal, type Webhook } from '@callboard/contract';
 import { Button, Checkbox, MultiSelect, NativeSelect, TextInput } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { failureLead } from '../../../lib/api-client.ts';
 import { signalTitles } from '../../../lib/signal-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useSaveWebhook } from '../api/use-webhooks.ts';
 import { fieldsOf, readFields, type WebhookErrors, type WebhookFields } from '../model/webhook-form.ts';
-import { delayWords, failureLead, formNames, hasFollowUp } from '../model/webhook-words.ts';
+import { delayWords, formNames, hasFollowUp } from '../model/webhook-words.ts';
 import css from './outgoing.module.css';
 import { TargetFields } from './target-fields.tsx';
 

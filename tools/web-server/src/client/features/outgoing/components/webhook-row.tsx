@@ -1,13 +1,14 @@
 import type { BoardView, Webhook } from '@callboard/contract';
 import { Button, Switch } from '@mantine/core';
 import { useId, useState } from 'react';
+import { failureLead } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Confirm } from '../../../ui/confirm-dialog.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useRemoveWebhook, useSwitchWebhook, useTestWebhook } from '../api/use-webhooks.ts';
-import { choiceWords, failureLead, formNames } from '../model/webhook-words.ts';
+import { choiceWords, formNames } from '../model/webhook-words.ts';
 import css from './outgoing.module.css';
 import { WebhookCalls } from './webhook-calls.tsx';
 

@@ -1,5 +1,4 @@
 import { FORMS_WITH_FOLLOW_UP, Signal, type Webhook, type WebhookCall, type WebhookForm } from '@callboard/contract';
-import { TransportError } from '@callboard/contract/client';
 import { comingTime } from '../../../lib/limit-words.ts';
 import { signalTitles } from '../../../lib/signal-words.ts';
 
@@ -41,20 +40,5 @@ export function fateWords({ state, attempts, dueAt, error }: WebhookCall, now: D
   if (attempts === 0) return `Due at ${comingTime(dueAt, now)}, unless it is answered`;
   return `Failed ${timesWords(attempts)}, again at ${comingTime(dueAt, now)}`;
 }
-
-/** Failures after which it may have been done all the same. */
-const UNCERTAIN: readonly TransportError['code'][] = [
-  'network',
-  'unreadable',
-  'internal',
-  'no_confirmation',
-  'orchestrator_unreachable',
-];
-
-/** What a failure to save means, before its cause. */
-export const failureLead = (error: unknown): string =>
-  error instanceof TransportError && UNCERTAIN.includes(error.code)
-    ? 'It may have been saved. Saving it again does no harm.'
-    : 'Nothing was changed.';
 
 const timesWords = (attempts: number): string => (attempts === 1 ? 'once' : `${attempts} times`);
