@@ -66,6 +66,23 @@ function withPlace(message: ConsoleMessage): string {
   return url === '' ? message.text() : `${message.text()} (${new URL(url).pathname.replace(/[0-9a-f-]{36}/g, '<id>')})`;
 }
 
+/** Adds to the error of a test that fails what its pages show: its first try leaves nothing else. */
+function tellPagesOfFailure(context: BrowserContext): void {
+  onTestFinished(async ({ task }) => {
+    const error = task.result?.errors?.at(-1);
+    if (task.result?.state !== 'fail' || error === undefined) return;
+    const shown = await Promise.all(context.pages().map((page) => textOf(page).catch(String)));
+    error.message += `\nIts pages show:\n${shown.join('\n')}`;
+  });
+}
+
+/** The path of a page, and the text of its open dialogs; without any, the beginning of all its text. */
+async function textOf(page: Page): Promise<string> {
+  const open = await page.getByRole('dialog').allInnerTexts();
+  const all = open.length > 0 ? open : await page.locator('body').allInnerTexts();
+  return `${new URL(page.url()).pathname}: ${all.join(' | ').replaceAll(/\s+/g, ' ').slice(0, 600)}`;
+}
+
 /** Opens a browser as if on a separate machine: it shares no cookie, storage or cache with another. Closed when the test is over. */
 export async function openBrowser(
   options: {
@@ -88,6 +105,7 @@ export async function openBrowser(
     serviceWorkers: options.hasWorker === true ? 'allow' : 'block',
   });
   atEnd(() => context.close());
+  if (atEnd === onTestFinished) tellPagesOfFailure(context);
   context.setDefaultTimeout(WAIT_MS);
   const errors: string[] = [];
   const page = await context.newPage();
