@@ -8,6 +8,8 @@ const DELAYS_MS = [200, 400, 800, 1_600];
 export const PATIENCE_MS = 30_000;
 /** How long one attempt may take: a server that hangs keeps its connections open and never answers. */
 const ATTEMPT_MS = 10_000;
+/** How long an attempt that carries files may take: enough for large ones on a slow connection. */
+export const UPLOAD_MS = 120_000;
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 

@@ -14,7 +14,7 @@ import { openCompleteDialog } from '../../../data/complete-dialog.ts';
 import { advanceStage, reopenStage, startStage } from '../../../data/stage-commands.ts';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
-import { untilDelivered } from '../../../lib/until-delivered.ts';
+import { UPLOAD_MS, untilDelivered } from '../../../lib/until-delivered.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import type { Drop } from '../model/drop.ts';
 
@@ -24,7 +24,10 @@ import type { Drop } from '../model/drop.ts';
 export const useCreateStage = () =>
   useCommand({
     run: (stage: CommandInput<'create_stage'> & { creationId: string }) =>
-      untilDelivered((_attempt, signal) => client.command('create_stage', stage, { signal })),
+      untilDelivered(
+        (_attempt, signal) => client.command('create_stage', stage, { signal }),
+        stage.attachments === undefined ? {} : { attemptMs: UPLOAD_MS },
+      ),
   });
 
 export const useEditStage = () =>

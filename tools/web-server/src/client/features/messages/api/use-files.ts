@@ -6,12 +6,10 @@ import { draftOf, draftsQuery } from '../../../data/server-drafts.ts';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client, errorText } from '../../../lib/api-client.ts';
 import { type ReadFile, readFile } from '../../../lib/read-file.ts';
-import { untilDelivered } from '../../../lib/until-delivered.ts';
+import { UPLOAD_MS, untilDelivered } from '../../../lib/until-delivered.ts';
 import { useUnsent } from '../model/unsent-store.ts';
 
 const NONE: readonly ReadFile[] = [];
-/** Enough for a large file on a slow connection. */
-const UPLOAD_MS = 120_000;
 
 /** A file's content, for its thumbnail. */
 export const draftFileQuery = (stageId: StageId, fileId: string) =>
