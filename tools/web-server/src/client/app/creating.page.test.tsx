@@ -110,7 +110,7 @@ it('says that the stage was not created, also if the form is closed before the r
   await user.keyboard('{Escape}');
   await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
   reply.give(problem('branch_taken', 'There is a branch of that name.'));
-  await screen.findByText('Count the calls was not created; its form keeps what you wrote');
+  await screen.findByText('Count the calls was not created');
   await (await show()).findByText(/^Draft restored/);
 });
 

@@ -30,8 +30,7 @@ function sending({ draft, files }: StageDraft): () => boolean {
   return () => parts.map((forget) => forget()).every((isSame) => isSame);
 }
 
-const outcome = (error: unknown, verb: string): string =>
-  `${isUncertain(error) ? 'may have been' : 'was not'} ${verb}; its form keeps what you wrote`;
+const outcome = (error: unknown, verb: string): string => `${isUncertain(error) ? 'may have been' : 'was not'} ${verb}`;
 
 /**
  * Creates the stage of a form, and starts it if that is wanted, also if the form is closed before Callboard has answered.
