@@ -24,7 +24,7 @@ interface Delivering {
  * Callboard restarts. Use it only for requests that may safely arrive twice.
  *
  * @param send makes attempt number `attempt`, counted from 1, and stops when its signal aborts
- * @throws `unanswered` if delivery fails for half a minute; at once what the server refuses with
+ * @throws the last error, if delivery fails for half a minute, or at once if the server refuses
  */
 export async function untilDelivered<T>(
   send: (attempt: number, signal: AbortSignal) => Promise<T>,
@@ -38,9 +38,7 @@ export async function untilDelivered<T>(
     } catch (error) {
       const isUndelivered = error instanceof TransportError && UNDELIVERED.includes(error.code);
       waited += performance.now() - begun;
-      if (!isUndelivered) throw error;
-      // What the last attempt says ("nothing was changed") need not hold for those before it.
-      if (waited >= PATIENCE_MS) throw unanswered();
+      if (!isUndelivered || waited >= PATIENCE_MS) throw error;
     }
     const delay = DELAYS_MS[Math.min(attempt, DELAYS_MS.length) - 1] ?? 0;
     waited += delay;
