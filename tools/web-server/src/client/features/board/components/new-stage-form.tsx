@@ -1,10 +1,11 @@
 import type { ProjectId, StageView } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
 import { Button, Checkbox } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
-import { isUncertain } from '../../../lib/api-client.ts';
+import { isUncertain, unanswered } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { DropZone } from '../../../ui/attached-files.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
@@ -79,7 +80,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
             Continue a conversation...
           </Button>
         </p>
-        {creation.error !== null && <ErrorNote lead={lead(creation.error)} error={creation.error} />}
+        {creation.error !== null && <CreationFailure error={creation.error} />}
         <FormEnd>
           <Checkbox
             className={css.first}
@@ -106,11 +107,13 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
   );
 }
 
-/** What a failure means, before its cause. */
-const lead = (error: Error): string =>
-  isUncertain(error)
-    ? 'The stage may have been created. Sending it again creates no second one.'
-    : 'The stage was not created.';
+function CreationFailure({ error }: { error: Error }) {
+  if (!isUncertain(error)) return <ErrorNote lead="The stage was not created." error={error} />;
+  const lead = 'The stage may have been created. Sending it again creates no second one.';
+  // What the last attempt says ("nothing was changed") need not hold for those before it.
+  const isOfLast = error instanceof TransportError && error.code === 'orchestrator_unreachable';
+  return <ErrorNote lead={lead} error={isOfLast ? unanswered() : error} />;
+}
 
 /** Whether a stage that depends on these cannot start yet. */
 function useWaits(dependsOn: readonly string[]): boolean {
