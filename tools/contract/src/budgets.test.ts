@@ -25,6 +25,8 @@ it('warns from 80 % on, and is spent at 100 %, of the fuller limit', () => {
 
 it('says amounts in words', () => {
   expect(spentWords({ unit: 'usd', spent: 5.018, limit: 5 })).toBe('$5.02 of $5.00');
+  expect(spentWords({ unit: 'usd', spent: 0.0042, limit: 0.005 })).toBe('$0.0042 of $0.0050');
+  expect(spentWords({ unit: 'usd', spent: 0, limit: 0.1 })).toBe('$0.00 of $0.10');
   expect(spentWords({ unit: 'tokens', spent: 12_345, limit: 10_000 })).toBe('12,345 of 10,000 tokens');
 });
 

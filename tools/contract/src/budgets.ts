@@ -80,9 +80,15 @@ export function scopeKey(scope: BudgetScope): string {
   return 'day' in scope ? 'day' : 'all';
 }
 
+/** An amount of money for people: `$4.20`; below ten cents with two digits that count: `$0.0042`. */
+export function usdWords(usd: number): string {
+  const decimals = usd > 0 && usd < 0.1 ? Math.min(1 - Math.floor(Math.log10(usd)), 8) : 2;
+  return `$${usd.toFixed(decimals)}`;
+}
+
 /** An amount for people: `$4.20`, `12,000 tokens`. */
 export const amountWords = (unit: SpentBudget['unit'], amount: number): string =>
-  unit === 'usd' ? `$${amount.toFixed(2)}` : `${Math.round(amount).toLocaleString('en')} tokens`;
+  unit === 'usd' ? usdWords(amount) : `${Math.round(amount).toLocaleString('en')} tokens`;
 
 /** `$5.02 of $5.00`. */
 export const spentWords = ({ unit, spent, limit }: Omit<SpentBudget, 'scope'>): string =>

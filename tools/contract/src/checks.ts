@@ -88,6 +88,38 @@ export const isReviewing = ({ review }: { review: StageReview | null }): boolean
 export const hasFailed = (check: Pick<StageCheck, 'state'>): boolean =>
   check.state === 'failed' || check.state === 'timed-out';
 
+/** What tells whether a session waits at the gate of a check. */
+interface GateSession {
+  readonly atGate: boolean;
+  readonly check: StageCheck | null;
+}
+
+/** The check that a person decides about; null if none waits for one. */
+export const checkAtGate = ({ session }: { session: GateSession | null }): StageCheck | null =>
+  session?.atGate === true && session.check?.state !== 'passed' ? session.check : null;
+
+/** Why a check waits for a person: "Check failed 3 times". */
+export function checkGateWords({ state, failures }: StageCheck): string {
+  switch (state) {
+    case 'failed':
+      return failures <= 1 ? 'Check failed' : `Check failed ${failures} times`;
+    case 'timed-out':
+      return 'Check ran too long';
+    case 'stopped':
+      return 'Check stopped';
+    case 'interrupted':
+      return 'Check ended by restarts';
+    case 'not-started':
+      return 'Check could not run';
+    case 'waiting':
+    case 'running':
+    case 'passed':
+      return '';
+    default:
+      return state satisfies never;
+  }
+}
+
 /** One run of a check. */
 export const CheckRun = z.object({
   id: z.uuid(),

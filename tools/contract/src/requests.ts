@@ -171,6 +171,13 @@ export const isUnsettled = ({ delivery, settlement }: Pick<Decision, 'delivery' 
   delivery === 'unknown' && settlement === null;
 
 /** Keeps an answer back for two seconds; until then its person can take it back. */
+/** Returns the path that made Claude Code ask, in words. @param folder of the stage's worktree, or null */
+export function blockedPathWords(path: string, folder: string | null): string {
+  const base = folder === null || folder === '' || folder.endsWith('/') ? folder : `${folder}/`;
+  if (base !== null && base !== '' && path.startsWith(base)) return `On ${path.slice(base.length)}`;
+  return `Outside the stage's folder: ${path}`;
+}
+
 const hold = z.boolean().optional();
 
 export const ApproveBody = z.strictObject({

@@ -31,6 +31,10 @@ it('prefers the flag to the variable, and ignores an empty variable', () => {
   expect(read([], { CB_PORT: '' })).toEqual({});
 });
 
+it('takes a negative number for a value, so that its schema can refuse it', () => {
+  expect(read(['--port', '-1']).port).toEqual({ value: '-1', from: '--port' });
+});
+
 it('reads from a variable what the command line may not contain', () => {
   expect(read([], { CB_TOKEN: 'x' }).token).toEqual({ value: 'x', from: 'CB_TOKEN' });
   expect(() => read(['--token', 'x'])).toThrow('has no option --token');
@@ -42,6 +46,7 @@ it.each([
   [['--port'], '--port: needs a value (--port PORT).'],
   [['--port='], '--port: needs a value'],
   [['--port', '--open'], '--port: needs a value'],
+  [['--port', '-x'], '--port: needs a value'],
   [['--no-port'], '--no-port: there is no such option.'],
   [['--open=yes'], '--open: takes no value.'],
   [['extra'], 'unexpected argument "extra".'],

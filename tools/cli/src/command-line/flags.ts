@@ -21,6 +21,8 @@ export type Flag =
       readonly name: string;
       readonly placeholder: string;
       readonly repeatable?: true;
+      /** The command refuses to run without it. */
+      readonly required?: true;
       readonly help: string;
     }
   /** Only a variable may set it, because everybody can read a command line. */
@@ -117,7 +119,8 @@ function requireSwitch({ rawName, value }: OptionToken): boolean {
 
 function requireValue({ rawName, value, inlineValue }: OptionToken, placeholder: string): string {
   if (rawName.startsWith('--no-')) throw new UsageError(`${rawName}: there is no such option.`);
-  const isNextFlag = value?.startsWith('-') === true && value !== '-' && inlineValue !== true;
+  // `-1` is a value, and its schema says what is wrong with it.
+  const isNextFlag = value !== undefined && /^-[^\d.]/.test(value) && inlineValue !== true;
   if (value === undefined || value === '' || isNextFlag) {
     throw new UsageError(`${rawName}: needs a value (${rawName} ${placeholder}).`);
   }

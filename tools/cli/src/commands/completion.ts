@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { parseGiven } from '../command-line/flags.ts';
 import { completionScript, SHELLS } from '../completion/scripts.ts';
 import { UsageError } from '../errors.ts';
-import { argument } from '../terminal/flags.ts';
 import type { Command } from './command.ts';
 
 const schema = z.object({
@@ -17,7 +16,7 @@ export function createCompletion(all: () => readonly Command[]): Command {
   return {
     name: 'completion',
     summary: 'Prints a completion script for bash, zsh or fish.',
-    flags: [argument('shell', 'SHELL', 'bash, zsh or fish.')],
+    flags: [{ kind: 'argument', name: 'shell', placeholder: 'SHELL', required: true, help: 'bash, zsh or fish.' }],
     run: async ({ given, edges }) => {
       const { shell } = parseGiven(schema, given);
       if (shell === undefined) throw new UsageError('name the shell: npx callboard completion bash, zsh or fish');

@@ -3,6 +3,7 @@ import type { Flag, Given } from '../command-line/flags.ts';
 import type { Edges } from '../edges.ts';
 import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
 import type { Command } from './command.ts';
+import { requireGit } from './start.ts';
 
 const NAMES: readonly string[] = ['port', 'host', 'orchestrator-port', 'claude', 'open', 'max-parallel'];
 
@@ -16,6 +17,7 @@ export const demo: Command = {
   flags,
   run: async ({ given, edges }) => {
     const options = await parseOptions(given, edges);
+    await requireGit(edges);
     const { runDemo } = await import('../demo/run-demo.ts'); // loaded here because no other command needs it
     const signals = edges.listenForStop();
     try {

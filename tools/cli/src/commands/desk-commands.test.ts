@@ -213,6 +213,8 @@ it('lists what waits, as lines, ids or JSON', async () => {
   expect((await callboard('pending', '--ids')).out).toBe('request-1');
   expect(JSON.parse((await callboard('pending', '--json')).out).pending[0].requestId).toBe('request-1');
   expect((await callboard('ls', '--ids')).out).toBe('STAGE-1');
+  expect(JSON.parse((await callboard('ls', '--ids', '--json')).out)).toEqual(['STAGE-1']);
+  expect(JSON.parse((await callboard('pending', '--ids', '--json')).out)).toEqual(['request-1']);
   expect(JSON.parse((await callboard('ls', '--json')).out).stages[0].id).toBe('STAGE-1');
 });
 

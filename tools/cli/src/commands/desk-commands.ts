@@ -1,13 +1,11 @@
+import type { Flag } from '../command-line/flags.ts';
 import { argument, deskFlags, option } from '../terminal/flags.ts';
 import type { Command } from './command.ts';
 
 // What they run is loaded when it runs: `start` needs none of it.
 
-const stageArgument = argument(
-  'stage',
-  'STAGE',
-  'The stage, by its id, the beginning of it, or the number of STAGE-<n>.',
-);
+const STAGE_HELP = 'The stage, by its id, the beginning of it, or the number of STAGE-<n>.';
+const stageArgument: Flag = { kind: 'argument', name: 'stage', placeholder: 'STAGE', required: true, help: STAGE_HELP };
 const requestArgument = argument('request', 'REQUEST', 'The request, by its id or the beginning of it.');
 
 const ls: Command = {
@@ -26,7 +24,7 @@ const startStage: Command = {
   name: 'start-stage',
   summary: 'Starts a stage, or creates one from a prompt and starts it.',
   flags: [
-    { ...stageArgument, help: `${stageArgument.help} Without it, a stage is created.` },
+    argument('stage', 'STAGE', `${STAGE_HELP} Without it, a stage is created.`),
     option('prompt', 'TEXT', 'The first message to Claude; - reads it from stdin, as does leaving it out in a pipe.'),
     option('title', 'TEXT', 'The title of the new stage; the beginning of the prompt otherwise.'),
     option(
@@ -92,7 +90,7 @@ const answer: Command = {
     {
       kind: 'argument',
       name: 'answers',
-      placeholder: 'ANSWER...',
+      placeholder: 'ANSWER',
       repeatable: true,
       help: 'One for each question, in order: the number or label of an option, several with commas, or words. For a form: field=value. In a terminal, what is left out is asked.',
     },

@@ -16,9 +16,18 @@ it.each([
 ])('says what one command does, for %j', async (...args) => {
   const { exitCode, out, err } = await runHere(args);
   expect([exitCode, err]).toEqual([0, '']);
-  expect(out).toMatch(/^Usage: callboard restore \[FILE\] \[options\]\n\nEnds all sessions, keeps /);
+  expect(out).toMatch(/^Usage: callboard restore FILE \[options\]\n\nEnds all sessions, keeps /);
   expect(out).toMatch(/--data-dir PATH +Where Callboard keeps all its data/);
   expect(out).not.toContain('--port');
+});
+
+it.each([
+  ['say', 'say STAGE [MESSAGE] [options]'],
+  ['answer', 'answer [REQUEST] [ANSWER...] [options]'],
+  ['start-stage', 'start-stage [STAGE] [options]'],
+  ['completion', 'completion SHELL'],
+])('shows which arguments of %s may be left out', async (name, usage) => {
+  expect((await runHere(['help', name])).out.split('\n')[0]).toBe(`Usage: callboard ${usage}`);
 });
 
 it('shows a command without options', async () => {

@@ -30,15 +30,17 @@ export function requireCommand(commands: readonly Command[], name: string): Comm
 
 /** Returns the help text of one command. */
 export function renderCommandHelp({ name, summary, flags }: Command): string {
-  const words = flags.flatMap((flag) => (flag.kind === 'argument' ? [` [${placeholderOf(flag)}]`] : []));
+  const words = flags.flatMap((flag) => (flag.kind === 'argument' ? [` ${usageOf(flag)}`] : []));
   const hasOptions = flags.some(({ kind }) => kind === 'switch' || kind === 'value');
   const lines = [`Usage: callboard ${name}${words.join('')}${hasOptions ? ' [options]' : ''}`, '', summary];
   if (flags.length > 0) lines.push('', ...columns(flags.map(describe)));
   return lines.join('\n');
 }
 
-const placeholderOf = ({ placeholder, repeatable }: Extract<Flag, { kind: 'argument' }>): string =>
-  repeatable === true ? `${placeholder}...` : placeholder;
+function usageOf({ placeholder, repeatable, required }: Extract<Flag, { kind: 'argument' }>): string {
+  const words = repeatable === true && !placeholder.endsWith('...') ? `${placeholder}...` : placeholder;
+  return required === true ? words : `[${words}]`;
+}
 
 /** Returns the help text: every command with its options. */
 export function renderHelp(commands: readonly Command[]): string {

@@ -14,7 +14,7 @@ import type { Command } from './command.ts';
 export const restore: Command = {
   name: 'restore',
   summary: 'Ends all sessions, keeps the present store under another name, and restores a backup.',
-  flags: [{ kind: 'argument', name: 'file', placeholder: 'FILE', help: 'The backup.' }, dataDirFlag],
+  flags: [{ kind: 'argument', name: 'file', placeholder: 'FILE', required: true, help: 'The backup.' }, dataDirFlag],
   run: async ({ given, edges }) => {
     const schema = z.object({ 'data-dir': dataDir(edges), file: path(edges).optional() });
     const { 'data-dir': folder, file } = parseGiven(schema, given);

@@ -158,12 +158,17 @@ it('names the other Callboard that has the port, and ports for this one', async 
   await once(other, 'close');
 });
 
+it('says that git is missing before the demo starts', async () => {
+  const { exitCode, err } = await runHere(['demo', '--port', '0'], { env: { PATH: await temporaryFolder() } });
+  expect([exitCode, err]).toEqual([1, expect.stringContaining('git was not found on your PATH.')]);
+});
+
 it('says that git is missing before anything starts', async () => {
   const dataDir = await temporaryFolder();
   const program = startOn(dataDir, { PATH: await temporaryFolder() });
   expect(await program.ended).toBe(1);
   expect(program.stderr()).toMatch(
-    /^callboard: git was not found on your PATH\. .* Install it \(.*\), then start Callboard again\.\n$/,
+    /^callboard: git was not found on your PATH\. .* Install it \(.*\), then run this again\.\n$/,
   );
 });
 

@@ -146,12 +146,12 @@ async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorL
 }
 
 /** Everything needs git, and what fails without it would fail late and say less. */
-async function requireGit({ env }: Edges): Promise<void> {
+export async function requireGit({ env }: Edges): Promise<void> {
   const { exitCode } = await runProgram('git', ['--version'], env);
   if (exitCode !== null) return;
   throw new CliError(
     'git was not found on your PATH. Callboard gives each stage a worktree of its own, so it needs git 2.30 or newer. ' +
-      'Install it (https://git-scm.com/downloads), then start Callboard again.',
+      'Install it (https://git-scm.com/downloads), then run this again.',
   );
 }
 

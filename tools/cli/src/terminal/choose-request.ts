@@ -26,8 +26,14 @@ export async function chooseRequest(
 ): Promise<Chosen> {
   const board = await desk.command('get_board', {});
   const chosen = id === undefined ? onlyOne(board, edges, hint) : await namedOne({ desk, hint }, board, id);
-  const title = board.stages.find((stage) => stage.id === chosen.request.stageId)?.title ?? '';
-  const place = { title, width: edges.columns(), style: styleOf(edges), now: edges.now() };
+  const stage = board.stages.find(({ id }) => id === chosen.request.stageId);
+  const place = {
+    title: stage?.title ?? '',
+    folder: stage?.worktree?.path ?? null,
+    width: edges.columns(),
+    style: styleOf(edges),
+    now: edges.now(),
+  };
   for (const line of requestLines(chosen.request, place)) edges.err(line);
   return chosen;
 }

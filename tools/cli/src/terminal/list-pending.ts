@@ -15,12 +15,13 @@ export const listPending = (invocation: Invocation): Promise<number> =>
     const wanted =
       stage === undefined ? {} : { stageId: findStage(await desk.command('get_board', {}), stage, hint).id };
     const reply = await desk.command('get_pending', wanted);
+    const requestIds = reply.pending.map(({ requestId }) => requestId);
     if (json) {
-      edges.out(safeJson(reply, 2));
+      edges.out(safeJson(ids ? requestIds : reply, 2));
       return;
     }
     if (ids) {
-      for (const { requestId } of reply.pending) edges.out(requestId);
+      for (const id of requestIds) edges.out(id);
       return;
     }
     if (reply.pending.length === 0) edges.out('No request is open.');

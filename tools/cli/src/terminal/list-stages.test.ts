@@ -40,6 +40,25 @@ const board = (stages: Parameters<typeof boardView>[0]['stages'], pending: Board
     claude: CLAUDE_UNCHECKED,
   });
 
+it('says of a stage at a gate that its check failed, and otherwise that its phase finished', () => {
+  const check = { checkId: '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e62', command: 'npm test', attempts: 3, since: AT };
+  const atGate = { state: 'idle', atGate: true, lastTurn: { outcome: 'succeeded', at: AT, message: null } };
+  const gated = (id: string, found: object | null) => ({
+    ...sampleStage({ id, title: id }),
+    session: sampleSession({ stageId: id, ...atGate, check: found }),
+  });
+  const text = lines(
+    board([
+      gated('STAGE-1', { ...check, state: 'failed', failures: 3 }),
+      gated('STAGE-2', { ...check, state: 'passed', failures: 0 }),
+      gated('STAGE-3', null),
+    ]),
+  );
+  expect(text).toMatch(/STAGE-1 .* Check failed 3 times$/m);
+  expect(text).toMatch(/STAGE-2 .* phase finished$/m);
+  expect(text).toMatch(/STAGE-3 .* phase finished$/m);
+});
+
 it('lists stages by column, what needs somebody first, each with what it does now', () => {
   const stage = (id: string, fields: Record<string, unknown> = {}, session: Record<string, unknown> | null = null) => ({
     ...sampleStage({ id, title: `Title of ${id}`, ...fields }),

@@ -1,5 +1,5 @@
 import type { BoardView, ChangeCounts, Column, Project, StageView } from '@callboard/contract';
-import { shortDuration } from '@callboard/contract';
+import { checkAtGate, checkGateWords, shortDuration } from '@callboard/contract';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
 import type { Edges } from '../edges.ts';
@@ -34,8 +34,9 @@ const options = {
 export const listStages = (invocation: Invocation): Promise<number> =>
   atDesk(invocation, options, async ({ desk, options: { json, ids, project, all }, edges, hint }) => {
     const board = ofProject(await desk.command('get_board', {}), project);
-    if (json) edges.out(safeJson(withMachineNames(board), 2));
-    else if (ids) for (const { id } of board.stages) edges.out(id);
+    const stageIds = board.stages.map(({ id }) => id);
+    if (json) edges.out(safeJson(ids ? stageIds : withMachineNames(board), 2));
+    else if (ids) for (const id of stageIds) edges.out(id);
     else {
       for (const line of boardLines(board, { all, edges, hint })) edges.out(line);
       for (const line of boardNotices(board)) edges.err(`callboard: ${line}`);
@@ -140,6 +141,8 @@ function nowOf(stage: StageView, board: BoardView): string {
   if (column === 'review') return session.changes === null ? '' : changesOf(session.changes);
   if (session.now !== null) return actionOf(session.now);
   if (session.stalledSince !== null) return 'no sign of life';
+  const check = checkAtGate(stage);
+  if (check !== null) return checkGateWords(check);
   if (session.atGate) return 'phase finished';
   return visibleLine(session.lastTurn?.message ?? session.state, 'prose');
 }

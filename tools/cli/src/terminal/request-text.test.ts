@@ -7,6 +7,7 @@ import { displayWidth } from './text.ts';
 
 const place = {
   title: 'Login form',
+  folder: '/data/worktrees/shop/STAGE-1',
   width: 60,
   style: styleOf({ isTerminal: false, env: {} }),
   now: new Date('2026-01-02T03:08:05.000Z'),
@@ -31,6 +32,13 @@ it('shows a command whole, with who asks, since when, why and what is at stake',
       Why it asks: No rule allows it.
       ! Installs packages from the network."
   `);
+});
+
+it('says of the path that made Claude Code ask where it is', () => {
+  expect(textOf({ blockedPath: '/data/worktrees/shop/STAGE-1/src/app.ts' })).toContain('  On src/app.ts');
+  expect(textOf({ blockedPath: '/data/worktrees/shop/STAGE-12/app.ts' })).toMatch(
+    /Outside the stage's folder:\s+\/data\/worktrees\/shop\/STAGE-12\/app.ts/,
+  );
 });
 
 it('shows an edit as what goes and what comes', () => {

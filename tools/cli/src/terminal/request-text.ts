@@ -1,5 +1,6 @@
 import {
   askedTexts,
+  blockedPathWords,
   fieldsOf,
   hiddenWarning,
   kindOfField,
@@ -20,13 +21,16 @@ const INDENT = '    ';
 export interface RequestPlace {
   /** Of its stage. */
   readonly title: string;
+  /** The worktree of its stage; null if it has none. */
+  readonly folder: string | null;
   readonly width: number;
   readonly style: Style;
   readonly now: Date;
 }
 
 /** Returns everything that a person decides on, as lines; nothing is left out, and nothing in it commands the terminal. */
-export function requestLines(request: PendingRequest, { title, width, style, now }: RequestPlace): string[] {
+export function requestLines(request: PendingRequest, place: RequestPlace): string[] {
+  const { title, folder, width, style, now } = place;
   const { stageId, requestId, agent, createdAt } = request;
   const asked = shortDuration(now.getTime() - Date.parse(createdAt));
   const who = agent === null ? '' : `, by agent ${visibleLine(agent, 'prose')}`;
@@ -43,7 +47,7 @@ export function requestLines(request: PendingRequest, { title, width, style, now
     ),
     ...indented([heading], '  ', width),
     ...indented(inputLines(request, style), INDENT, width),
-    ...indented([...reasonLines(request), ...stakes], '  ', width),
+    ...indented([...reasonLines(request, folder), ...stakes], '  ', width),
     ...(warning === null ? [] : indented([style.fail(warning)], '  ', width)),
   ];
 }
@@ -138,12 +142,13 @@ const changeLines = (sign: string, value: unknown, colour: (text: string) => str
 const prefixed = (first: string, next: string, lines: readonly string[]): string[] =>
   lines.map((line, index) => `${index === 0 ? first : next}${line}`);
 
-function reasonLines({ reason, blockedPath, leavesSandbox, expiresAt }: PendingRequest): string[] {
+function reasonLines(request: PendingRequest, folder: string | null): string[] {
+  const { reason, blockedPath, leavesSandbox, expiresAt } = request;
   return [
     ...(leavesSandbox?.reason == null
       ? []
       : [`Why outside the sandbox: ${visibleLine(leavesSandbox.reason, 'prose')}`]),
-    ...(blockedPath === null ? [] : [`Outside the allowed folders: ${visibleLine(blockedPath, 'command')}`]),
+    ...(blockedPath === null ? [] : [visibleLine(blockedPathWords(blockedPath, folder), 'command')]),
     ...(reason === null ? [] : [`Why it asks: ${visibleLine(reason, 'prose')}`]),
     ...(expiresAt === null ? [] : [`Denied automatically at ${expiresAt}.`]),
   ];

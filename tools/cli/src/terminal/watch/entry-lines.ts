@@ -1,4 +1,10 @@
-import { type SessionSummary, type StageView, shortDuration, type TranscriptEntry } from '@callboard/contract';
+import {
+  type SessionSummary,
+  type StageView,
+  shortDuration,
+  type TranscriptEntry,
+  usdWords,
+} from '@callboard/contract';
 import { outcomeWords } from '../find.ts';
 import type { Style } from '../style.ts';
 import { cut, indented, safeJson, visibleLine, visibleLines } from '../text.ts';
@@ -81,7 +87,7 @@ function turnLine(
 ) {
   const facts = [
     ...(durationMs === null ? [] : [shortDuration(durationMs)]),
-    ...(costUsd === null ? [] : [`$${costUsd.toFixed(2)}`]),
+    ...(costUsd === null ? [] : [usdWords(costUsd)]),
     ...(message === null || outcome === 'succeeded' ? [] : [visibleLine(message, 'prose')]),
   ];
   const line = [`-- turn ${outcome}`, ...facts].join(', ');

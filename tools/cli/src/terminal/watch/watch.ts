@@ -49,13 +49,13 @@ async function show(items: AsyncIterable<WatchItem>, at: DeskWork<Options> & { s
   };
   const place = () => ({ width: columns(), style: styleOf(edges) });
   const screen = createTranscriptScreen({ write, columns, place, now: edges.now });
-  const view: View = { title: stage.title, standing: '', isReachable: true };
+  const view: View = { title: stage.title, folder: stage.worktree?.path ?? null, standing: '', isReachable: true };
   const bug = Promise.withResolvers<never>();
   let stopKeys: (() => void) | null = null;
   const keys = createWatchKeys({
     ...{ desk, stageId: stage.id, print: screen.lines, write, columns, onBug: bug.reject, written: () => written },
     requestLines: (request) => [
-      ...requestLines(request, { ...place(), title: view.title, now: edges.now() }),
+      ...requestLines(request, { ...place(), title: view.title, folder: view.folder, now: edges.now() }),
       `  [${stopKeys === null ? commandFor(request, hint) : keysFor(request)}]`,
     ],
     hasKeys: () => stopKeys !== null,
@@ -86,6 +86,7 @@ const commandFor = (request: PendingRequest, hint: Hint): string =>
 
 interface View {
   title: string;
+  folder: string | null;
   standing: string;
   isReachable: boolean;
 }
@@ -110,6 +111,7 @@ function drawer({ screen, keys, view, isLive }: DrawParts): (item: WatchItem) =>
     switch (item.type) {
       case 'stage':
         view.title = item.data.title;
+        view.folder = item.data.worktree?.path ?? null;
         view.standing = standing(item.data);
         return say(`-- ${item.data.id} ${visibleLine(item.data.title, 'prose')}: ${view.standing}`);
       case 'pending':
@@ -129,6 +131,7 @@ function drawer({ screen, keys, view, isLive }: DrawParts): (item: WatchItem) =>
         );
       case 'stage-updated':
         view.title = item.data.stage.title;
+        view.folder = item.data.stage.worktree?.path ?? null;
         return item.data.stage.completedAt === null ? undefined : tell(standing({ ...item.data.stage, session: null }));
       case 'stage-removed':
         return say('-- The stage was deleted.');

@@ -1,6 +1,5 @@
-import { isMidTurn, type StageView } from '@callboard/contract';
+import { checkAtGate, isMidTurn, type StageView } from '@callboard/contract';
 import fuzzysort from 'fuzzysort';
-import { checkAtGate } from '../lib/check-words.ts';
 
 /** Something that the palette finds. */
 export interface Findable {

@@ -1,7 +1,7 @@
-import { CheckRun, type StageCheck } from '@callboard/contract';
+import { CheckRun, checkAtGate, checkGateWords, type StageCheck } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { at, session, stage } from '../test/samples.ts';
-import { checkAtGate, checkGateWords, checkResult, runFacts, runTime } from './check-words.ts';
+import { checkResult, runFacts, runTime } from './check-words.ts';
 import { stoppedWords } from './needs-you-words.ts';
 import { stateWords } from './state-words.ts';
 

@@ -1,5 +1,4 @@
-import { type CheckRun, type CheckState, hasFailed, type StageCheck, type StageView } from '@callboard/contract';
-import { count } from './format.ts';
+import { type CheckRun, type CheckState, hasFailed, type StageView } from '@callboard/contract';
 
 /** The result of the newest check, for a row or a card: "checks passed", "checks failed (2 of 3)". Empty while there is none. */
 export function checkResult(stage: Pick<StageView, 'session'>): string {
@@ -8,32 +7,6 @@ export function checkResult(stage: Pick<StageView, 'session'>): string {
   if (check.state === 'passed') return 'checks passed';
   if (!hasFailed(check)) return '';
   return check.failures === 0 ? 'checks failed' : `checks failed (${check.failures} of ${check.attempts})`;
-}
-
-/** The check that a person decides about; null if none waits for one. */
-export const checkAtGate = ({ session }: Pick<StageView, 'session'>): StageCheck | null =>
-  session?.atGate === true && session.check?.state !== 'passed' ? session.check : null;
-
-/** Why a check waits for a person: "Check failed 3 times". */
-export function checkGateWords({ state, failures }: StageCheck): string {
-  switch (state) {
-    case 'failed':
-      return failures <= 1 ? 'Check failed' : `Check failed ${count(failures, 'time')}`;
-    case 'timed-out':
-      return 'Check ran too long';
-    case 'stopped':
-      return 'Check stopped';
-    case 'interrupted':
-      return 'Check ended by restarts';
-    case 'not-started':
-      return 'Check could not run';
-    case 'waiting':
-    case 'running':
-    case 'passed':
-      return '';
-    default:
-      return state satisfies never;
-  }
 }
 
 /** A run's state in a word or two. */

@@ -1,4 +1,4 @@
-export { exactDuration, shortDuration } from '@callboard/contract';
+export { exactDuration, shortDuration, usdWords as cost } from '@callboard/contract';
 
 // A formatter costs more than a hundred of its uses.
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
@@ -9,8 +9,6 @@ export const exactTime = (iso: string): string => EXACT.format(new Date(iso));
 
 /** The time of day, for something recent. */
 export const clockTime = (iso: string): string => CLOCK.format(new Date(iso));
-
-export const cost = (usd: number): string => `$${usd.toFixed(usd > 0 && usd < 0.1 ? 3 : 2)}`;
 
 export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
 

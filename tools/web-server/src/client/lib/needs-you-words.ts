@@ -1,5 +1,7 @@
 import {
   type AlarmCode,
+  checkAtGate,
+  checkGateWords,
   hasFailed,
   type RequestId,
   type StageId,
@@ -7,7 +9,6 @@ import {
   spentWords,
 } from '@callboard/contract';
 import { BEFORE_START_WORDS, beforeStart } from './before-start.ts';
-import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
 import { clockTime } from './format.ts';
 import { limitWaitWords } from './limit-words.ts';

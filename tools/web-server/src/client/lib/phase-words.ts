@@ -1,5 +1,4 @@
-import type { StageView } from '@callboard/contract';
-import { checkAtGate } from './check-words.ts';
+import { checkAtGate, type StageView } from '@callboard/contract';
 
 type Phased = Pick<StageView, 'pipeline' | 'session' | 'completedAt'>;
 

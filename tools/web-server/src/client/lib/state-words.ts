@@ -1,6 +1,14 @@
-import { hasFailed, isActive, isChecking, isReviewing, type OpenDenial, type StageView } from '@callboard/contract';
+import {
+  checkAtGate,
+  checkGateWords,
+  hasFailed,
+  isActive,
+  isChecking,
+  isReviewing,
+  type OpenDenial,
+  type StageView,
+} from '@callboard/contract';
 import { beforeStart } from './before-start.ts';
-import { checkAtGate, checkGateWords } from './check-words.ts';
 import { isLoggedOutStage } from './claude-words.ts';
 import { denierWords } from './denial-words.ts';
 import { limitWaitWords, reviewWaits } from './limit-words.ts';

@@ -1,8 +1,7 @@
-import type { StageView } from '@callboard/contract';
+import { checkAtGate, type StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useAcknowledgeDenial, useAdvanceStage, useRunCheck } from '../../../data/stage-commands.ts';
-import { checkAtGate } from '../../../lib/check-words.ts';
 import { canAcknowledgeDenial, phaseNext } from '../../../lib/needs-you-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { startFromRow } from '../api/start-from-row.ts';

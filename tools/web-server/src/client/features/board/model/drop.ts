@@ -1,5 +1,4 @@
-import type { Column, StageView } from '@callboard/contract';
-import { checkAtGate } from '../../../lib/check-words.ts';
+import { type Column, checkAtGate, type StageView } from '@callboard/contract';
 
 /** The effect of dropping a card on a column. */
 export type Drop =

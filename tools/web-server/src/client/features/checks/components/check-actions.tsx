@@ -1,8 +1,7 @@
-import { hasFailed, type StageView } from '@callboard/contract';
+import { checkAtGate, hasFailed, type StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import { useAcceptAnyway, useRunCheck, useSendCheck } from '../../../data/stage-commands.ts';
-import { checkAtGate } from '../../../lib/check-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 
 /** What a person can do about a check that did not pass; nothing for any other stage. */

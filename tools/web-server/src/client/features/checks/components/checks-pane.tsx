@@ -1,9 +1,8 @@
-import { type Check, type CheckRun, checkOf, isActive, type StageView } from '@callboard/contract';
+import { type Check, type CheckRun, checkAtGate, checkOf, isActive, type StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useRunCheck } from '../../../data/stage-commands.ts';
-import { checkAtGate } from '../../../lib/check-words.ts';
 import { checkLimits } from '../../../lib/gate-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CodeBlock } from '../../../ui/code.tsx';

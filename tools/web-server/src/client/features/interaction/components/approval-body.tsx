@@ -1,8 +1,7 @@
-import { type PendingRequest, visibleText } from '@callboard/contract';
+import { blockedPathWords, type PendingRequest, visibleText } from '@callboard/contract';
 import { Button, type ButtonProps } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
-import { relativePath } from '../../../lib/paths.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
@@ -28,12 +27,6 @@ import { RequestMeta } from './request-meta.tsx';
 import { isRefusedInput, VerdictActions } from './verdict-actions.tsx';
 
 const InputEditor = lazyComponent(() => import('./input-editor.tsx'));
-
-/** Describes the path that made Claude Code ask: inside or outside the stage's folder. */
-function pathWords(path: string, folder: string | null): string {
-  const inFolder = relativePath(path, folder);
-  return inFolder === path ? `Outside the stage's folder: ${path}` : `On ${inFolder}`;
-}
 
 type Panel = 'always' | 'edits' | 'steps';
 
@@ -142,7 +135,9 @@ export function Why({ request, folder }: { request: PendingRequest; folder: stri
           Claude: <Seen text={description} kind="prose" />
         </p>
       )}
-      {blockedPath !== null && <p className={css.why}>{visibleText(pathWords(blockedPath, folder), 'command')}</p>}
+      {blockedPath !== null && (
+        <p className={css.why}>{visibleText(blockedPathWords(blockedPath, folder), 'command')}</p>
+      )}
       {leavesSandbox !== null && <LeavesSandbox reason={leavesSandbox.reason} />}
       {leavesSandbox === null && why !== null && <p className={css.why}>{visibleText(why, 'prose')}</p>}
     </>

@@ -1,4 +1,4 @@
-import { type StageView, visibleText, waitingSince } from '@callboard/contract';
+import { checkAtGate, type StageView, visibleText, waitingSince } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useId } from 'react';
 import { type DeniedCall, denialRetryQuery, useRetryDenial } from '../../../data/denial-retry.ts';
@@ -9,7 +9,6 @@ import {
   useContinueStage,
   useRunCheck,
 } from '../../../data/stage-commands.ts';
-import { checkAtGate } from '../../../lib/check-words.ts';
 import { retryDoes } from '../../../lib/denial-words.ts';
 import { canAcknowledgeDenial, phaseNext, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';

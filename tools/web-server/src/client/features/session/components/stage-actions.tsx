@@ -1,4 +1,4 @@
-import type { StageView } from '@callboard/contract';
+import { checkAtGate, type StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconEye, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { type ComponentType, useState } from 'react';
@@ -10,7 +10,6 @@ import {
   useStartStage,
 } from '../../../data/stage-commands.ts';
 import { beforeStart } from '../../../lib/before-start.ts';
-import { checkAtGate } from '../../../lib/check-words.ts';
 import { isLoggedOutStage } from '../../../lib/claude-words.ts';
 import { canAcknowledgeDenial } from '../../../lib/needs-you-words.ts';
 import { phaseAtGate } from '../../../lib/phase-words.ts';
