@@ -11,6 +11,8 @@ export const DecisionFilter = z.strictObject({
   outcome: RequestOutcome.optional(),
   kind: RequestKind.optional(),
   by: z.string().optional(),
+  /** The browser or terminal that decided: `Chrome on Android`. */
+  device: z.string().optional(),
   /** `person`: requests that a person was asked about. The others: the part of Claude Code that denied a call without asking. */
   source: DecisionSource.optional(),
   toolName: z.string().optional(),

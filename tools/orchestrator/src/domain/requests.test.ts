@@ -14,6 +14,8 @@ import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
 
 const delivery = async (session: TestSession): Promise<Delivery | undefined> => (await decision(session))?.delivery;
 
+const NOTHING_SAID = { reason: null, answers: null, updatedInput: null };
+
 const withdrawn: Told = { type: 'withdrawn', requestId: 'r1' };
 
 describe('a request', () => {
@@ -218,6 +220,19 @@ describe('a repeated initialize', () => {
     const record = await session.tell({ type: 'initialized', mode: 'plan', open: [], unclear: [] });
     expect(record).toMatchObject({ state: 'idle', mode: 'plan' });
   });
+});
+
+it('lists the decisions made on a device', async () => {
+  const session = await busyTestSession();
+  for (const [id, device] of [
+    ['r1', 'Chrome on Android'],
+    ['r2', 'Terminal on desk'],
+  ] as const) {
+    await session.tell(asked(id));
+    await decide(session, id, ALLOWED, { outcome: 'allowed', by: 'Ada', device, ...NOTHING_SAID });
+  }
+  const { decisions } = await session.store.read.requests.decisions({ device: 'Terminal on desk', limit: 10 });
+  expect(decisions.map(({ requestId }) => requestId)).toEqual(['r2']);
 });
 
 it('lists the decisions of a project', async () => {

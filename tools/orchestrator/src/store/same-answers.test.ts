@@ -67,7 +67,7 @@ async function ofRequests(store: Store) {
       expect(await tx.requests.open(bigRequest(ask), LAUNCH)).toBe(false);
       if (nth % 5 === 4) continue;
       const outcome = (['allowed', 'denied', 'timed-out', 'closed'] as const)[nth % 4] ?? 'allowed';
-      const said = { outcome, by: nth % 3 === 0 ? null : text, reason: text, asked: `Bash ${text}` };
+      const said = { outcome, by: nth % 3 === 0 ? null : text, reason: text, asked: `Bash ${text}`, device: text };
       const denial = nth % 6 === 0 ? { source: 'rule', detail: text } : null;
       const sent = { delivery: nth === 3 ? 'unknown' : 'confirmed', waitedMs: nth * 1_000, at: at(nth + 1), denial };
       await tx.requests.decide(sampleDecision({ ...place, ...said, ...sent }));
@@ -100,6 +100,7 @@ async function ofRequests(store: Store) {
       [
         ...[{ outcome: 'denied' }, { by: 'Äpfel' }, { source: 'person' }, { source: 'rule' }, { projectId: SHOP }],
         ...[{ toolName: 'Bash' }, { kind: 'approval' }, { stageId: stageId('S1') }, { since: at(5) }],
+        ...[{ device: ODD[1] }, { device: 'none' }],
       ].map((filter) => requests.decisions({ limit: 100, ...(filter as object) })),
     ),
     calls: await requests.answeredCalls({ ...asked, toolName: 'Bash' }),

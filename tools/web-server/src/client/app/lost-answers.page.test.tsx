@@ -114,6 +114,24 @@ it('keeps decisions in a log that is filtered by its address, and settles them f
   expect(deniedRow.getByRole('link', exact('Search index')).getAttribute('href')).toBe('/stages/STAGE-2');
 });
 
+it('filters the log by the device on which people decided', async () => {
+  const { user, server, sent } = open('/decisions', []);
+  const from = (id: string, device: string) => decision(request('STAGE-1', id), { asked: `Bash ${id}`, device });
+  const all = [from('one', 'Chrome on Android'), from('two', 'Terminal on desk')];
+  server.answer({
+    get_decisions: ({ device }) => ({
+      decisions: all.filter((one) => device === undefined || one.device === device),
+      next: null,
+    }),
+  });
+  await screen.findByText('Bash one');
+  await user.selectOptions(screen.getByRole('combobox', { name: 'Device' }), 'Terminal on desk');
+  await expect.poll(() => screen.queryByText('Bash one')).toBeNull();
+  await screen.findByText('Bash two');
+  expect(location.search).toBe('?device=Terminal+on+desk');
+  expect(sent('get_decisions').at(-1)).toMatchObject({ device: 'Terminal on desk' });
+});
+
 it('reads the filters of the log from its address, and has them as a file', async () => {
   const blobs: Blob[] = [];
   const createObjectURL = (blob: Blob) => `blob:${blobs.push(blob)}`;

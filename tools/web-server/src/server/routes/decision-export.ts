@@ -29,6 +29,7 @@ const COLUMNS = [
   'stageTitle',
   'projectId',
   'denial',
+  'device',
 ] as const satisfies readonly (keyof Decision)[];
 
 export const exportFormats = {

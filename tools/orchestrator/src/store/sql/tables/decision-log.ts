@@ -65,6 +65,7 @@ function decided(db: Database, filter: Omit<DecisionQuery, 'limit'>) {
   if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
   if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
   if (filter.by !== undefined) query = query.where('decided_by', '=', filter.by);
+  if (filter.device !== undefined) query = query.where(text(sql.ref('decision'), 'device'), '=', filter.device);
   const source = text(sql.ref('decision'), 'denial.source');
   if (filter.source === 'person') query = query.where(source, 'is', null);
   else if (filter.source !== undefined) query = query.where(source, '=', filter.source);

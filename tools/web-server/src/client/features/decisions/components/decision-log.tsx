@@ -16,6 +16,7 @@ export default function DecisionLog() {
   const filter = readLogFilter(params);
   const log = useInfiniteQuery(decisionLogQuery(toQuery(filter)));
   const decisions = log.data?.pages.flatMap((page) => page.decisions) ?? [];
+  const devices = [...new Set(decisions.flatMap(({ device }) => device ?? []))].sort();
   return (
     <div className={css.page}>
       <div className={css.top}>
@@ -29,7 +30,7 @@ export default function DecisionLog() {
           </ExportButton>
         </div>
       </div>
-      <LogFilters filter={filter} />
+      <LogFilters filter={filter} devices={devices} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard */}
       <section className={css.scroll} aria-label="Decision log" aria-busy={log.isFetching} tabIndex={0}>
         {log.error !== null && (

@@ -23,8 +23,8 @@ const options = (words: Readonly<Record<string, string>>) =>
 
 const KINDS = RequestKind.options.map((kind) => ({ value: kind, label: requestKinds[kind].name }));
 
-/** The filters of the log. They are kept in the URL. */
-export function LogFilters({ filter }: { filter: LogFilter }) {
+/** The filters of the log. They are kept in the URL. @param devices that can be chosen */
+export function LogFilters({ filter, devices }: { filter: LogFilter; devices: readonly string[] }) {
   const { data } = useQuery({ ...boardQuery, select: choices });
   const [, setParams] = useSearchParams();
   const [isOpen, setOpen] = useState(false); // folded on a phone, where the filters would fill half of the screen
@@ -34,7 +34,7 @@ export function LogFilters({ filter }: { filter: LogFilter }) {
     setParams(writeLogFilter({ ...readLogFilter(currentParams()), ...change }), options);
   const [who, typeWho] = useUrlText(filter.who, (typed, options) => set({ who: typed }, options));
   const select = (
-    name: 'project' | 'stage' | 'kind' | 'outcome' | 'source',
+    name: 'project' | 'stage' | 'kind' | 'outcome' | 'source' | 'device',
     label: string,
     all: string,
     data: Option[],
@@ -80,6 +80,13 @@ export function LogFilters({ filter }: { filter: LogFilter }) {
         value={who}
         onChange={(event) => typeWho(event.currentTarget.value)}
       />
+      {(devices.length > 1 || filter.device !== '') &&
+        select(
+          'device',
+          'Device',
+          'All devices',
+          devices.map((device) => ({ value: device, label: device })),
+        )}
       {day('from', 'From')}
       {day('to', 'To')}
       {count > 0 && (

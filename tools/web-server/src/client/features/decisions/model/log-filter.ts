@@ -7,12 +7,22 @@ import {
   StageId,
 } from '@callboard/contract';
 
-const NAMES = ['project', 'stage', 'kind', 'outcome', 'source', 'who', 'from', 'to'] as const;
+const NAMES = ['project', 'stage', 'kind', 'outcome', 'source', 'who', 'device', 'from', 'to'] as const;
 
 /** The filter of the decision log as written in the URL. An empty value means all. `from` and `to` are days. */
 export type LogFilter = Record<(typeof NAMES)[number], string>;
 
-export const ALL: LogFilter = { project: '', stage: '', kind: '', outcome: '', source: '', who: '', from: '', to: '' };
+export const ALL: LogFilter = {
+  project: '',
+  stage: '',
+  kind: '',
+  outcome: '',
+  source: '',
+  who: '',
+  device: '',
+  from: '',
+  to: '',
+};
 
 export function readLogFilter(params: URLSearchParams): LogFilter {
   const filter = { ...ALL };
@@ -31,7 +41,7 @@ export const filterCount = (filter: LogFilter): number => NAMES.filter((name) =>
 export const isFiltering = (filter: LogFilter): boolean => filterCount(filter) > 0;
 
 /** Returns the server's query for a filter. Invalid values in the URL are left out. */
-export function toQuery({ project, stage, kind, outcome, source, who, from, to }: LogFilter): DecisionFilter {
+export function toQuery({ project, stage, kind, outcome, source, who, device, from, to }: LogFilter): DecisionFilter {
   return {
     projectId: ProjectId.safeParse(project).data,
     stageId: StageId.safeParse(stage).data,
@@ -39,6 +49,7 @@ export function toQuery({ project, stage, kind, outcome, source, who, from, to }
     outcome: RequestOutcome.safeParse(outcome).data,
     source: DecisionSource.safeParse(source).data,
     by: who === '' ? undefined : who,
+    device: device === '' ? undefined : device,
     since: dayStart(from, 0),
     before: dayStart(to, 1),
   };
