@@ -41,15 +41,15 @@ it('says how a person settled an answer whose fate is unknown', () => {
   expect(deliveryWords(made({ delivery: 'unknown', settlement }))).toMatch(/; sent to Claude again by Bo$/);
 });
 
-it('lists the answers in one line, each after the first with its short name', () => {
+it('lists the answers in one line, each after the short name of its question, or the question', () => {
   const questions = [
     { question: 'Which database?', header: 'Database' },
     { question: 'Write tests?', header: 'Tests' },
   ];
   const answers = { 'Write tests?': 'yes', 'Which database?': 'PostgreSQL' };
   const answered = made({ outcome: 'answered', kind: 'question', answers });
-  expect(answerWords(answered, questions)).toBe('PostgreSQL; Tests: yes');
-  expect(answerWords(answered, [])).toBe('yes; Which database?: PostgreSQL');
+  expect(answerWords(answered, questions)).toBe('Database: PostgreSQL; Tests: yes');
+  expect(answerWords(answered, [])).toBe('Write tests? yes; Which database? PostgreSQL');
   expect(answerWords(made({ outcome: 'answered', answers: {} }), questions)).toBeNull();
   expect(answerWords(made({ outcome: 'denied', kind: 'question', answers: null }), questions)).toBeNull();
 });

@@ -30,16 +30,19 @@ export function decisionWords(decision: Decision): string {
 }
 
 /**
- * Returns the answers in one line: "PostgreSQL; Tests: yes". The first has no label, as its question stands above it; the
- * others have the short name that Claude gave them. Null if there are no answers.
+ * Returns the answers in one line, each after its question's short name, or the question itself if Claude gave it none:
+ * "Database: PostgreSQL; Write tests? yes". Null if there are no answers.
  */
 export function answerWords({ answers, outcome }: Decision, questions: readonly Question[]): string | null {
   if (outcome !== 'answered' || answers === null) return null;
   const headers = new Map(questions.map(({ question, header }) => [question, header ?? '']));
   const given = [...headers.keys(), ...Object.keys(answers).filter((question) => !headers.has(question))]
     .filter((question) => Object.hasOwn(answers, question))
-    .map((question) => ({ name: headers.get(question) || question, answer: answers[question] ?? '' }));
-  return given.map(({ name, answer }, index) => (index === 0 ? answer : `${name}: ${answer}`)).join('; ') || null;
+    .map((question) => {
+      const name = headers.get(question) || question;
+      return `${name}${/[?？]$/.test(name) ? '' : ':'} ${answers[question] ?? ''}`;
+    });
+  return given.join('; ') || null;
 }
 
 /** Returns the delivery state of the answer in words; null once Claude has confirmed it. */
