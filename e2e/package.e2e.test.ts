@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -15,6 +15,11 @@ import { claudePids, processesOf } from './support/processes.ts';
 import { apiOf } from './support/scene.ts';
 
 const older = findOlderNode();
+/** As a strict program has them; the types of Node come from this checkout. */
+const TSC = [
+  ...['--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext', '--ignoreConfig'],
+  ...['--typeRoots', join(ROOT, 'node_modules', '@types'), '--types', 'node'],
+];
 
 let folder: string;
 let tarball: string;
@@ -49,6 +54,39 @@ it('contains no sources, no path of this machine, and needs nothing else', async
   const bundles = files.filter((name) => name.endsWith('.js'));
   expect(bundles.length).toBeGreaterThan(50);
   for (const file of bundles) expect(await readFile(join(top, file), 'utf8')).not.toContain(ROOT);
+});
+
+it('can be imported by a program, with types', async () => {
+  const { node } = await installed();
+  const home = await realpath(await mkdtemp(join(tmpdir(), 'callboard-import-')));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const program = join(folder, 'now', 'program.mts');
+  await writeFile(
+    program,
+    `import { embedOrchestrator } from 'callboard';
+import { createHttpTransport, createInProcessTransport, StageId, type Transport, TransportError } from 'callboard/client';
+
+const remote: Transport = createHttpTransport({ origin: 'http://127.0.0.1:1', token: 'none' });
+const why: unknown = await remote.command('get_board', {}).catch((error: unknown) => error);
+const env = { PATH: process.env.PATH, HOME: ${JSON.stringify(home)} };
+const orchestrator = await embedOrchestrator({ dataDir: ${JSON.stringify(join(home, 'data'))}, env });
+const { execute, onEvent, onTextDelta } = orchestrator;
+const own = createInProcessTransport({ execute, onEvent, onTextDelta, actor: { name: 'Program' } });
+const board = await own.command('get_board', {});
+const titles: string[] = board.stages.map(({ title }) => title);
+// @ts-expect-error: there is no such decision
+const wrong = { stageId: StageId.parse('STAGE-1'), requestId: 'r', decision: 'perhaps' } satisfies Parameters<typeof own.command<'approve_tool'>>[1];
+await orchestrator.stop();
+console.log(JSON.stringify([why instanceof TransportError && why.code, board.seq, titles, wrong.decision]));
+`,
+  );
+  const types = spawnSync(join(ROOT, 'node_modules', '.bin', 'tsc'), [...TSC, program], { encoding: 'utf8' });
+  expect(types.stdout + types.stderr).toBe('');
+  const { stdout, stderr } = spawnSync(node, [program], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, HOME: home },
+  });
+  expect([stderr, JSON.parse(stdout || 'null')]).toEqual(['', ['network', expect.any(Number), [], 'perhaps']]);
 });
 
 /** The oldest Node represents both, if it is installed. */

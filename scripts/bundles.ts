@@ -9,19 +9,21 @@ export const root = join(import.meta.dirname, '..');
 export const builtPath = join(root, 'tools', 'cli', 'dist', 'built.json');
 const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** A program: its package, its entry points, and the folder of its bundle. */
+/** A program or a library: its package, its entry points, and the folder of its bundle. */
 const PROGRAMS: readonly (readonly [tool: string, input: Record<string, string>, dist: string])[] = [
   ['cli', { main: 'src/main.ts', 'clean-up': 'src/demo/clean-up-main.ts' }, 'dist'],
   [
     'orchestrator',
     {
       main: 'src/main.ts',
+      embed: 'src/embed.ts',
       spawner: 'src/lib/processes/spawner-main.ts',
       'search-worker': 'src/store/sqlite/search/search-worker.ts',
       'shared-search-worker': 'src/store/postgres/search/shared-search-worker.ts',
     },
     'dist',
   ],
+  ['contract', { client: 'src/client/index.ts' }, 'dist'],
   ['web-server', { main: 'src/server/main.ts' }, 'dist/server'],
 ];
 
@@ -34,7 +36,7 @@ export interface Built {
 }
 
 /**
- * Bundles the three programs and builds the board.
+ * Bundles the programs and the client library, and builds the board.
  *
  * Running programs are not disturbed: each file is replaced atomically, and files that are no longer part of the bundle stay
  * for a week, since a process may still load them.

@@ -22,8 +22,9 @@ import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { isFresh } from '../tools/cli/bin/sources.js';
 import { buildInto, builtPath, root } from './bundles.ts';
+import { writePackageTypes } from './package-types.ts';
 
-const LIMIT_BYTES = 4_000_000;
+const LIMIT_BYTES = 4_300_000;
 const Manifest = z.object({ name: z.string(), version: z.string(), license: z.string().default('') });
 const Workspace = z.object({
   description: z.string(),
@@ -65,7 +66,13 @@ try {
   const { name, version } = read(Manifest, join(root, 'tools', 'cli'));
   const { description, license, engines } = read(Workspace, root);
   const bin = { [name]: 'tools/cli/bin/callboard.js' };
-  const manifest = { name, version, description, license, type: 'module', bin, engines };
+  const exports = {
+    '.': { types: './types/callboard.d.ts', default: './tools/orchestrator/dist/embed.js' },
+    './client': { types: './types/client.d.ts', default: './tools/contract/dist/client.js' },
+    './package.json': './package.json',
+  };
+  const manifest = { name, version, description, license, type: 'module', bin, exports, engines };
+  await writePackageTypes(join(folder, 'types'));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   for (const path of ['README.md', 'CHANGELOG.md', 'LICENSE']) cpSync(join(root, path), join(folder, path));
   for (const path of ['bin/callboard.js', 'bin/sources.js', 'demo'])

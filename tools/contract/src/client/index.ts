@@ -1,4 +1,5 @@
 /** A typed client of Callboard, over HTTP or inside the orchestrator's process. Needs a platform with `fetch`. */
+export { MessageId, ProjectId, RequestId, StageId } from '../ids.ts';
 export type { CallOptions, FailureWords } from './call.ts';
 export { createHttpClient, type HttpClient, type HttpClientOptions } from './http-client.ts';
 export { createHttpTransport, type HttpTransportOptions } from './http-transport.ts';
