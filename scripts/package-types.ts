@@ -16,7 +16,6 @@ export async function writePackageTypes(dir: string): Promise<void> {
       dtsOnly: true,
       sourcemap: false,
       tsconfig: join(root, 'tsconfig.package.json'),
-      resolve: ['zod', 'eventsource-parser'],
       logger: { info: () => undefined, warn: () => undefined, error: console.error },
     }),
     logLevel: 'silent', // warns of each of zod's languages, which are left out
