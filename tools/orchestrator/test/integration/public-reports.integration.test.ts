@@ -1,0 +1,66 @@
+import { existsSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SeenDiff } from '@callboard/contract';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { git } from '../../../../test-support/git.ts';
+import { createKit, type Kit } from '../support/kit.ts';
+
+/** The recipes of docs/reports.md that Callboard failed, on the real CLI. */
+
+const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
+
+/** A stage in which Claude ran the command, at the end of that turn. */
+async function stageAfter(kit: Kit, command: string) {
+  const { client } = kit;
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash(command)] }, { text: 'Done.' }] }));
+  const { requestId } = await client.event('approval-requested', (request) => request.stageId === stageId);
+  await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await client.state(stageId, 'idle');
+  const path = (await client.command('get_stage', { stageId })).stage.worktree?.path ?? '';
+  const plan = async () => (await client.command('get_completion', { stageId })).completion.plan;
+  const complete = async (fields: SeenDiff & Record<string, unknown>) =>
+    client.command('complete_stage', { stageId, merge: true, ...fields });
+  return { stageId, path, plan, complete };
+}
+
+const INNER = 'git init -q web && echo hello > web/page.txt && git -C web add .';
+const COMMIT = 'git -C web -c user.name=a -c user.email=a@b commit -qm inner';
+
+it('merges no repository in the worktree as an empty folder, but names it and what to do', async () => {
+  const kit = await createKit();
+  const committed = await stageAfter(kit, `${INNER} && ${COMMIT} && git add -A 2>/dev/null && git commit -qm outer`);
+  const refusal = expect.stringMatching(/^Nothing was merged: web is a git repository of its own: .*only a pointer/);
+  expect((await committed.plan())?.refusal).toEqual(refusal);
+  await expect(committed.complete({})).rejects.toMatchObject({ code: 'merge_refused' });
+  expect(existsSync(join(kit.repo, 'web'))).toBe(false);
+  // With its files in place of the pointer, it is merged.
+  await rm(join(committed.path, 'web', '.git'), { recursive: true });
+  await git(committed.path, 'rm', '-q', '--cached', 'web');
+  await git(committed.path, 'add', 'web');
+  await git(committed.path, 'commit', '-q', '-m', 'The files');
+  await committed.complete({});
+  expect(await readFile(join(kit.repo, 'web', 'page.txt'), 'utf8')).toBe('hello\n');
+});
+
+it('commits no repository in the worktree as a pointer, also one without a commit', async () => {
+  const kit = await createKit();
+  const open = await stageAfter(kit, `${INNER} && ${COMMIT}; git init -q empty; echo more > a.txt`);
+  const plan = await open.plan();
+  expect(plan?.refusal).toMatch(/web is a git repository of its own/);
+  const order = { head: plan?.head, tree: plan?.tree, commit: { message: 'All of it' }, merge: false };
+  await expect(open.complete(order)).rejects.toMatchObject({
+    message: expect.stringContaining('web, empty are git repositories of their own'),
+  });
+  expect(await git(open.path, 'log', '--format=%s')).toBe('First commit');
+});
+
+it('commits the message of a person as it is written, whatever git is configured to drop', async () => {
+  const before = (repo: string) => git(repo, 'config', 'commit.cleanup', 'strip').then(() => undefined);
+  const kit = await createKit({ before });
+  const { plan, complete } = await stageAfter(kit, 'echo work > a.txt');
+  const { head, tree } = (await plan()) ?? {};
+  await complete({ head, tree, commit: { message: '#12 Fix the login\n\n# Not a comment' } });
+  expect(await git(kit.repo, 'log', '-1', '--format=%B', 'HEAD^2')).toBe('#12 Fix the login\n\n# Not a comment');
+});
