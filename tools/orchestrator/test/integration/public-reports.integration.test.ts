@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SeenDiff } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
@@ -63,4 +63,33 @@ it('commits the message of a person as it is written, whatever git is configured
   const { head, tree } = (await plan()) ?? {};
   await complete({ head, tree, commit: { message: '#12 Fix the login\n\n# Not a comment' } });
   expect(await git(kit.repo, 'log', '-1', '--format=%B', 'HEAD^2')).toBe('#12 Fix the login\n\n# Not a comment');
+});
+
+it('leaves a worktree in place that has another one of Claude in it, with work that only that one has', async () => {
+  const before = async (repo: string) => {
+    await writeFile(join(repo, '.gitignore'), '.claude/worktrees/\n');
+    await git(repo, 'add', '.');
+    await git(repo, 'commit', '--quiet', '-m', 'Ignore');
+  };
+  const kit = await createKit({ before });
+  const { client } = kit;
+  const inner = '.claude/worktrees/agent-1';
+  const commit = 'echo c > c.txt && git add -A && git commit -qm c';
+  const { stageId, path } = await stageAfter(
+    kit,
+    `git worktree add -q ${inner} --detach && cd ${inner} && ${commit} && echo more > more.txt`,
+  );
+  await client.command('stop_stage', { stageId });
+  const left = async () => (await client.command('get_removal', { stageId })).removal.left;
+  expect(await left()).toContain(`the worktree ${inner} in it has uncommitted changes`);
+  await rm(join(path, inner, 'more.txt'));
+  expect(await left()).toContain(`the worktree ${inner} in it has commits that are on no branch`);
+  await client.command('complete_stage', { stageId });
+  const place = { projectId: 'shop', name: stageId };
+  await expect(client.command('clean_worktree', place)).rejects.toThrow('commits that are on no branch');
+  await git(join(path, inner), 'switch', '--quiet', '-c', 'agent-1');
+  expect(await left()).toBeNull();
+  await client.command('remove_stage', { stageId });
+  expect(existsSync(path)).toBe(false);
+  expect(await git(kit.repo, 'log', '-1', '--format=%s', 'agent-1')).toBe('c');
 });
