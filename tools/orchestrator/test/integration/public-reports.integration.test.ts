@@ -5,11 +5,14 @@ import type { SeenDiff } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
+import { conversationFile, untilWritten } from '../support/conversation.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 /** The recipes of docs/reports.md that Callboard failed, on the real CLI. */
 
 const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
+
+const said = (text: string) => prompt({ steps: [{ text }] });
 
 /** A stage in which Claude ran the command, at the end of that turn. */
 async function stageAfter(kit: Kit, command: string) {
@@ -92,4 +95,47 @@ it('leaves a worktree in place that has another one of Claude in it, with work t
   await client.command('remove_stage', { stageId });
   expect(existsSync(path)).toBe(false);
   expect(await git(kit.repo, 'log', '-1', '--format=%s', 'agent-1')).toBe('c');
+});
+
+it('says that Claude was resumed without a part of its conversation, once, and whether the record had been there', async () => {
+  const kit = await createKit();
+  const { client, model } = kit;
+  const stageId = await kit.startStage(said('First.'));
+  await client.state(stageId, 'idle');
+  const heard = () => JSON.stringify(model.requests.at(-1)?.messages);
+  const notices = async () =>
+    (await client.transcript(stageId)).flatMap((entry) =>
+      entry.kind === 'notice' && entry.code.startsWith('conversation-') ? [entry.text] : [],
+    );
+  const tell = async (text: string) => {
+    await client.command('send_message', { stageId, message: said(text) });
+    await untilWritten(kit, stageId, `"${text}"`);
+    await client.state(stageId, 'idle');
+    await client.command('stop_stage', { stageId });
+  };
+  await tell('Second.');
+  await tell('Third.');
+  expect(await notices()).toEqual([]);
+
+  const file = await conversationFile(kit, stageId);
+  const text = await readFile(file, 'utf8');
+  const broken = text.split('\n').map((line) => (line.includes('"Second."') ? line.slice(0, 80) : line));
+  await writeFile(file, broken.join('\n'));
+  await tell('Fourth.');
+  expect(heard()).not.toContain('"Second."');
+  expect(await notices()).toEqual([expect.stringMatching(/record .* shorter .* and has 1 line that is cut off\./)]);
+  await tell('Fifth.');
+  expect(await notices()).toHaveLength(1);
+
+  const whole = await readFile(file, 'utf8');
+  await writeFile(file, whole.slice(0, whole.lastIndexOf('\n', whole.indexOf('"Fourth."')) + 1));
+  await tell('Sixth.');
+  expect(heard()).not.toContain('"Fourth."');
+  expect(await notices()).toEqual([expect.anything(), expect.stringContaining('bytes shorter than')]);
+
+  await rm(file);
+  await client.command('send_message', { stageId, message: said('Seventh.') });
+  await client.state(stageId, 'failed');
+  expect((await notices()).at(-1)).toContain('no longer has its record of this conversation');
+  expect((await client.command('get_queue', { stageId })).queue).toHaveLength(2);
 });
