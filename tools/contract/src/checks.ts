@@ -5,10 +5,13 @@ import { parseTemplate } from './templates.ts';
 
 const LONGEST_PROMPT = 200_000;
 
+/** Blank lines around a prompt say nothing; the indentation of its first line may: it is code, or a diagram. */
+export const withoutBlankEnds = (text: string): string => text.replace(/^(?:[^\S\n]*\n)+/, '').trimEnd();
+
 /** Refuses a text whose `{{...}}` cannot be read, and says why. */
 export const Template = z
   .string()
-  .trim()
+  .overwrite(withoutBlankEnds)
   .min(1, 'is empty')
   .max(LONGEST_PROMPT, 'is longer than 200,000 characters')
   .superRefine((text, context) => {

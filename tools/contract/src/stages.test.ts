@@ -21,3 +21,12 @@ it.each<[unknown, string]>([
 it.each([undefined, 'Just do it', [], [phase]])('takes the pipeline %j', (pipeline) => {
   expect(problemsOf(pipeline)).toBeUndefined();
 });
+
+it('keeps the indentation of the first line of a prompt, and drops blank lines around it', () => {
+  const prompt = ' \n\r\n    indented();\n\ttab\n\n ';
+  const pipeline = [{ ...phase, prompt }];
+  const parsed = NewStage.parse({ projectId: 'shop', title: 'T', prompt, pipeline });
+  const kept = '    indented();\n\ttab';
+  expect(parsed).toMatchObject({ prompt: kept, pipeline: [{ prompt: kept }] });
+  expect(problemsOf([{ ...phase, prompt: ' \n\t\n' }])).toEqual(['pipeline.0.prompt is empty']);
+});

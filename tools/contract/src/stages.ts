@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Gate, Template } from './checks.ts';
+import { Gate, Template, withoutBlankEnds } from './checks.ts';
 import { StageFork } from './going-back.ts';
 import { HeldBy } from './holds.ts';
 import { ProjectId, StageId } from './ids.ts';
@@ -55,7 +55,7 @@ const Priority = z.int().min(0).max(9);
 /** A step of a stage's pipeline. */
 export const Phase = z.strictObject({
   name: z.string().trim().min(1, 'is empty').max(100, 'is longer than 100 characters'),
-  prompt: z.string().trim().min(1, 'is empty').max(200_000, 'is longer than 200,000 characters'),
+  prompt: z.string().overwrite(withoutBlankEnds).min(1, 'is empty').max(200_000, 'is longer than 200,000 characters'),
   permissionMode: PermissionMode.optional(),
   gate: Gate.default('none'),
   /**
@@ -190,7 +190,7 @@ export type StageView = z.infer<typeof StageView>;
 const Title = z.string().trim().min(1, 'is empty').max(300, 'is longer than 300 characters');
 const Prompt = z
   .string()
-  .trim()
+  .overwrite(withoutBlankEnds)
   .min(1, 'is empty')
   .max(200_000, 'is longer than 200,000 characters; put the rest into a file of the repository');
 const Model = z.string().trim().min(1).max(200);

@@ -32,6 +32,7 @@ export const NoticeCode = z.enum([
   'cli-gaps',
   'compacted',
   'conversation-cleared',
+  'conversation-damaged',
   'conversation-lost',
   'denial-acknowledged',
   'denial-not-retried',

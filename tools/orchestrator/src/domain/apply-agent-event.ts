@@ -281,10 +281,14 @@ async function conversationLost({ tx, change, launchId }: EventContext): Promise
   if (!isGiven) await tx.outbox.insert({ ...row, body: prompt, position: front });
   await stopCheck(tx, change, 'The conversation was lost.');
   await noteFirstPhase(tx, stage);
+  const { sessionId, conversationRecord } = change.record;
+  const wasThere = conversationRecord !== null && conversationRecord.sessionId === sessionId;
   change.record = { ...change.record, sessionId: null, phaseIndex: 0, atGate: false, check: null, review: null };
   change.queueChanged = true;
-  const text =
-    'Claude Code has no record of this conversation, because it ended before anything was written. The conversation cannot be resumed. Start the stage to begin a new one with its prompt; the work in its worktree is untouched.';
+  const why = wasThere
+    ? 'Claude Code no longer has its record of this conversation: somebody removed it, or Claude Code did, which deletes old ones after a while. What was said stays readable here, but Claude cannot know of it.'
+    : 'Claude Code has no record of this conversation, because it ended before anything was written.';
+  const text = `${why} The conversation cannot be resumed. Start the stage to begin a new one with its prompt; the work in its worktree is untouched.`;
   addNotice(change, tx.now, { level: 'error', code: 'conversation-lost', text });
 }
 

@@ -67,6 +67,6 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [] },
     lastCall: null,
     taskStarts: {},
-    ...{ goneBack: [], isGoingBack: false, goingBack: null, undo: null },
+    ...{ goneBack: [], isGoingBack: false, goingBack: null, undo: null, conversationRecord: null },
   };
 }

@@ -139,6 +139,7 @@ const LOSSES: Readonly<Record<string, string>> = {
   'output-lost': 'Output of Claude was lost',
   'output-cut-off': 'A line of Claude was cut off',
   'turn-forgotten': 'A turn was forgotten by Claude Code',
+  'conversation-damaged': 'Claude was resumed without a part of the conversation',
   'conversation-lost': 'The conversation was lost and begun again',
 };
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { NewStage, StageId } from '@callboard/contract';
+import { NewStage, StageId, withoutBlankEnds } from '@callboard/contract';
 import { parseDocument, parse as parseYaml, YAMLParseError } from 'yaml';
 import { z } from 'zod';
 
@@ -88,7 +88,7 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
   const parsed = Frontmatter.safeParse(frontmatter.value);
   if (!parsed.success)
     return { problem: parsed.error.issues.map((issue) => `${path}: ${describeIssue(issue)}`).join('\n') };
-  const prompt = (match[2] ?? '').trim();
+  const prompt = withoutBlankEnds(match[2] ?? '');
   if (prompt === '') return { problem: `${path}: the body, which is the stage's prompt, is empty` };
   const { id, title, depends_on, priority, status, permission_mode, auto_start } = parsed.data;
   const { model, effort, base, branch, group, finish, machine, pipeline } = parsed.data;

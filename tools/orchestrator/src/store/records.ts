@@ -101,6 +101,11 @@ export const SessionRecord = SessionSummary.extend({
   holdInterrupt: z.enum(['asked', 'interrupted']).nullable().default(null),
   /** A person goes back, or undoes that: stored before anything changes, and removed with the result. */
   goingBack: GoingBack.nullable().default(null),
+  /** The record that Claude Code keeps of the conversation, as it was when a process that wrote it had ended; null: not known. */
+  conversationRecord: z
+    .object({ sessionId: z.string(), bytes: z.int(), brokenLines: z.int() })
+    .nullable()
+    .default(null),
   /** What the newest going back can be undone with; null: there is none, or a message was sent since. */
   undo: UndoRewind.nullable().default(null),
 });

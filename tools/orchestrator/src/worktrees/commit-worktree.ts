@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { CommitOrder, Project, SeenDiff, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { pathExists } from '../lib/path-exists.ts';
+import { embeddedRepositories, embeddedWords } from './embedded-repositories.ts';
 import type { Git } from './git/git.ts';
 import { identityOptions, readContents, requireSeen, type WorktreeContents } from './merge-plan.ts';
 
@@ -32,6 +33,10 @@ export async function requireCommittable(
     const place = on.failed ? 'on no branch' : `on ${on.stdout.trim()}`;
     throw refused(`The worktree ${path} is ${place}, not on ${branch}. Check out ${branch} there first.`);
   }
+  // Git cannot add a repository without a commit; it reports it as a folder.
+  const empty = contents.unread.filter((name) => name.endsWith('/')).map((name) => name.slice(0, -1));
+  const embedded = [...(await embeddedRepositories(git, path, contents.committed, contents.tree)), ...empty];
+  if (embedded.length > 0) throw refused(embeddedWords(embedded));
   if (contents.unread.length > 0) throw refused(`git cannot read ${contents.unread.slice(0, 5).join(', ')}.`);
   const unmerged = await git.must(path, ['ls-files', '--unmerged', '--full-name', '-z']);
   if (unmerged !== '') throw refused(`A merge in ${path} has conflicts that are not resolved.`);
@@ -70,7 +75,8 @@ export async function commitWorktree(
       await rename(beside, index);
     };
     await git.must(path, ['read-tree', '--reset', tree]);
-    const done = await git.try(path, [...(await identityOptions(git, path)), 'commit', '--quiet', '-m', message]);
+    const options = await identityOptions(git, path);
+    const done = await git.try(path, [...options, 'commit', '--quiet', ...AS_WRITTEN, '-m', message]);
     const now = await git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']);
     if (now === head) {
       await restore();
@@ -85,6 +91,9 @@ export async function commitWorktree(
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** Configured otherwise, git would drop lines of the person's message that begin with "#", for example "#12 Fix the login". */
+const AS_WRITTEN = ['--cleanup=whitespace'];
 
 async function requireAsShown(git: Git, path: string, commit: string, tree: string): Promise<void> {
   if ((await git.must(path, ['rev-parse', '--verify', `${commit}^{tree}`])) === tree) return;

@@ -1,5 +1,6 @@
 import type { MergeMethod, MergePlan, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { embeddedRepositories, embeddedWords } from './embedded-repositories.ts';
 import type { Git } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { newestMerge } from './recorded-merges.ts';
@@ -38,6 +39,10 @@ export async function tryMerge(
   const counts = await countMissing(git, folder, { previous, commit, since });
   const outcome = { ...counts, conflicts: [], stoppedAt: null, tree: null, replayed: [], since };
   if (counts.commits === 0) return outcome;
+  const common = await git.try(folder, ['merge-base', previous, commit], NO_REPLACEMENTS);
+  const from = since ?? (common.failed ? previous : common.stdout.trim());
+  const embedded = await embeddedRepositories(git, folder, from, commit);
+  if (embedded.length > 0) throw new Rejection('merge_refused', `Nothing was merged: ${embeddedWords(embedded)}`);
   if (method === 'merge') return { ...outcome, conflicts: await findConflicts(git, folder, previous, commit) };
   if (method === 'rebase') {
     const { commits, ...made } = await replay(git, folder, { onto: previous, head: commit, since });

@@ -11,6 +11,7 @@ import {
 import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
 import { type IgnoredFiles, ignoredFiles } from './ignored-files.ts';
+import { innerWork } from './inner-worktrees.ts';
 import { isIn, newestMerge } from './recorded-merges.ts';
 import { removePlaceholders } from './sandbox-mount-points.ts';
 import { initializedSubmodules, unpushedSubmodules } from './submodules.ts';
@@ -114,7 +115,9 @@ export async function stuckReason(
   if (entry.some((line) => /^locked\b/.test(line))) {
     return `${stays(path)} it is locked. To remove it, run "git worktree unlock" on it first.`;
   }
-  return null;
+  const inner = await innerWork(git, project.path, path);
+  if (inner === null) return null;
+  return `${stays(path)} the worktree ${inner.path} in it ${inner.what}. Commit them on a branch, or remove it with "git worktree remove", first.`;
 }
 
 /** Returns why the worktree must stay, for people; null if nothing would be lost. */

@@ -131,3 +131,28 @@ it('drops the refs of a stage and no others', async () => {
   await rm(project.path, { recursive: true });
   await worktrees.dropTurns(project, stageId('STAGE-10'));
 });
+
+it('leaves files that the rules of that moment ignore: no snapshot with those rules could have them', async () => {
+  const { worktrees, worktree, file, write, read, keep, git } = await setUp();
+  const before = await keep('1');
+  await write('out/.gitignore', '*\n!.gitignore\n');
+  await write('out/deep/"result".bin', 'precious\n');
+  await write('new.txt', 'new\n');
+  const present = await keep('2');
+  const back = await worktrees.restore(worktree, { target: before });
+  expect(back.changes.map(({ path }) => path).toSorted()).toEqual(['new.txt', 'out/.gitignore']);
+  // Untracked now, and in no snapshot: the way forward must not take it for a new file.
+  await write('added.txt', 'added since\n');
+  await write('out/forced', 'tracked\n');
+  await git(worktree.path, 'add', 'out/forced');
+  const { changes, notKept } = await worktrees.restore(worktree, { target: present });
+  expect(changes.map(({ path, status }) => `${status} ${path}`).toSorted()).toEqual([
+    'added new.txt',
+    'added out/.gitignore',
+    'deleted added.txt',
+    'deleted out/forced',
+  ]);
+  expect(notKept).toContainEqual({ path: 'out/deep/"result".bin', reason: 'ignored', bytes: null });
+  expect(await read('out/deep/"result".bin')).toBe('precious\n');
+  expect(existsSync(file('added.txt'))).toBe(false);
+});

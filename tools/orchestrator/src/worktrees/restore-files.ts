@@ -1,11 +1,11 @@
-import { lstat, mkdtemp, readdir, rm, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { NotKept, RewindBlocked, Worktree } from '@callboard/contract';
 import { OperationalError } from '../lib/errors.ts';
 import { describeWorktree } from './describe-worktree.ts';
 import type { Git } from './git/git.ts';
-import { withObjectsOnlyGit } from './git/objects-only-git.ts';
+import { type ObjectsOnlyGit, withObjectsOnlyGit } from './git/objects-only-git.ts';
 import { leftOutOf } from './keep-worktree.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { type TreeChange, treeChanges } from './tree-changes.ts';
@@ -36,10 +36,14 @@ export async function planRestore(git: Git, worktree: Worktree, { target, kept }
   const about = await describeWorktree(git, worktree);
   const notKept = await leftOutOf(git, path);
   const { tree } = await takeSnapshot(git, path, about.index);
-  const [all, since] = await withObjectsOnlyGit(git, about, async (plain) => [
-    await treeChanges(plain, tree, `${target}^{tree}`),
-    kept === undefined ? [] : await treeChanges(plain, kept, tree),
-  ]);
+  const [all, since, hidden] = await withObjectsOnlyGit(git, about, async (plain) => {
+    const changes = await treeChanges(plain, tree, `${target}^{tree}`);
+    return [
+      changes,
+      kept === undefined ? [] : await treeChanges(plain, kept, tree),
+      await ignoredThen(git, path, { plain, target, changes: changes ?? [] }),
+    ];
+  });
   if (all === null || since === null) {
     const message = `The files of that moment are no longer in the repository at ${path}: git has removed them.`;
     throw new OperationalError('worktree_failed', message);
@@ -50,6 +54,10 @@ export async function planRestore(git: Git, worktree: Worktree, { target, kept }
   const changes: TreeChange[] = [];
   for (const change of all.flatMap(withoutRename)) {
     if (staysAnyway(change, untouchable)) continue; // `notKept` names it
+    if (hidden.has(change.path)) {
+      notKept.push({ path: change.path, reason: 'ignored', bytes: null });
+      continue;
+    }
     const reason = await whyBlocked(change, facts);
     if (reason === null) changes.push(change);
     else blocked.push({ path: change.path, reason });
@@ -74,6 +82,38 @@ export async function restoreFiles(git: Git, worktree: Worktree, order: RestoreO
     written.filter((file) => !isAttributes(file)),
   );
   return plan;
+}
+
+/**
+ * Returns the untracked files that the snapshot's own ignore rules hide. They are in no snapshot with those rules, so their absence
+ * there does not mean that they did not exist: they stay. Only `.gitignore` files differ between two moments of a worktree.
+ */
+async function ignoredThen(
+  git: Git,
+  path: string,
+  { plain, target, changes }: { plain: ObjectsOnlyGit; target: string; changes: readonly TreeChange[] },
+): Promise<ReadonlySet<string>> {
+  const isRules = (file: string) => file === '.gitignore' || file.endsWith('/.gitignore');
+  const going = goingOf(changes);
+  if (going.size === 0 || ![...pathsOf(changes)].some(isRules)) return new Set();
+  const tracked = new Set((await git.must(path, ['ls-files', '-z'])).split('\0'));
+  const candidates = [...going].filter((file) => !tracked.has(file));
+  const root = join(plain.folder, 'rules');
+  await mkdir(root);
+  const inRoot = async (...args: string[]) => {
+    const done = await plain.try(['-c', 'core.bare=false', `--work-tree=${root}`, ...args]);
+    if (!done.failed) return done.stdout.split('\0').filter((file) => file !== '');
+    throw new OperationalError('worktree_failed', `git ${args[0]} failed for ${path}: ${done.stderr}`);
+  };
+  await inRoot('read-tree', `${target}^{tree}`);
+  const rules = await inRoot('ls-files', '-z', '--', ':(glob)**/.gitignore');
+  if (rules.length === 0) return new Set();
+  await inRoot('checkout-index', '--', ...rules);
+  for (const file of candidates) {
+    await mkdir(dirname(join(root, file)), { recursive: true });
+    await writeFile(join(root, file), '');
+  }
+  return new Set(await inRoot('ls-files', '-z', '--others', '--ignored', '--exclude-standard'));
 }
 
 async function write(git: Git, path: string, target: string, files: readonly string[]): Promise<void> {

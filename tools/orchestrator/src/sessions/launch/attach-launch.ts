@@ -1,5 +1,6 @@
 import type { LaunchId } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
+import { conversationBytes } from '../../claude/conversation-damage.ts';
 import { conversationTail, messagesInConversation } from '../../claude/conversation-file.ts';
 import { type Channel, openSpoolOnly, openStdioChannel } from '../../claude/launch/channel.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
@@ -42,9 +43,20 @@ export async function attachLaunch(
   const executor = createSessionExecutor({ launch, process, channel: openOrRead(open, launch, process), place }, parts);
   const findMessages = (conversationId: string, messageIds: readonly string[]) =>
     messagesInConversation(env, conversationId, messageIds);
+  const sizeOfConversation = (conversationId: string) => conversationBytes(env, conversationId);
   const wasWatched = open === openStdioChannel;
   const [onEnded, onGone] = [() => parts.onEnded(launch), () => parts.onGone(launch)];
-  return watchLaunch(executor, { store, log, graces, wasWatched, isOfEarlierBoot, findMessages, onEnded, onGone });
+  return watchLaunch(executor, {
+    store,
+    log,
+    graces,
+    wasWatched,
+    isOfEarlierBoot,
+    findMessages,
+    sizeOfConversation,
+    onEnded,
+    onGone,
+  });
 }
 
 const isOfAnotherBoot = ({ bootId }: ProcessIdentity, now: string | null): boolean => now !== null && bootId !== now;

@@ -52,6 +52,7 @@ async function launchWith(failures: Error[]) {
     wasWatched: true,
     isOfEarlierBoot: false,
     findMessages,
+    sizeOfConversation: async () => null,
     ...ends,
   };
   const record = () => store.read.sessions.find(stageId);

@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { launchFiles } from '../../claude/launch/launch-folder.ts';
 import type { ProcessExit } from '../../claude/launch/spawn-claude.ts';
 import { endMarked } from '../../claude/processes/end-processes.ts';
+import { rememberRecord } from '../../domain/conversation-damage.ts';
 import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
 import { type FoundMessages, unconfirmedMessages } from '../../domain/unconfirmed-messages.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -22,6 +23,8 @@ export interface RunningParts {
   isOfEarlierBoot: boolean;
   /** Returns which of these messages a conversation has; null if it is missing. Called after the last process that writes it has ended. */
   findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<FoundMessages>;
+  /** Returns the size of a conversation's record; null if it is missing. Called at the same time. */
+  sizeOfConversation: (conversationId: string) => Promise<number | null>;
   /** Called when the end is stored. Processes that the launch left behind may still run. */
   onEnded: () => void;
   /** Called when neither the process nor any process with its marker is alive. A failure is only logged. */
@@ -56,13 +59,17 @@ export function watchLaunch(executor: SessionExecutor, parts: RunningParts): Run
     await executor.finish();
     if (watching.signal.aborted) return null; // not all output is stored: the next start settles the launch
     // A shared store may be out of reach for a while, and nobody else settles the end.
-    const { record, end, found } = await retryWhileStoreFails({ log, signal: watching.signal }, async () => {
+    const { record, end, found, bytes } = await retryWhileStoreFails({ log, signal: watching.signal }, async () => {
       const record = await store.read.sessions.find(launch.stageId);
       const end = await launchEnd(exit, record, executor, { parts, stopper });
-      return { record, end, found: await findInConversation(parts, record, launch) };
+      const bytes =
+        record?.sessionId == null ? null : await parts.sizeOfConversation(record.sessionId).catch(() => null);
+      return { record, end, found: await findInConversation(parts, record, launch), bytes };
     });
     const settle = async (tx: Tx) => {
       await endLaunch(tx, launch, end, found);
+      const sessionId = record?.sessionId ?? null;
+      if (sessionId !== null && bytes !== null) await rememberRecord(tx, launch.stageId, { sessionId, bytes });
       tx.afterCommit(parts.onEnded);
     };
     // The end and everything that was read from the spool must be on disk before the spool is deleted.

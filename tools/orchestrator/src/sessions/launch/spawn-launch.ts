@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import type { LaunchId, PermissionRule, Project, SandboxSupport } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
+import { conversationCondition } from '../../claude/conversation-damage.ts';
 import { claudeArguments, claudeVariables } from '../../claude/launch/arguments.ts';
 import { createLaunchFolder } from '../../claude/launch/launch-folder.ts';
 import { type AgentProcess, spawnClaude } from '../../claude/launch/spawn-claude.ts';
@@ -10,6 +11,7 @@ import { LAUNCH_MARKER } from '../../claude/processes/marked-processes.ts';
 import type { LaunchSandbox } from '../../claude/sandbox/sandbox-settings.ts';
 import { changeSession } from '../../domain/change-session.ts';
 import { setCliGaps } from '../../domain/cli-gaps.ts';
+import { reportDamage } from '../../domain/conversation-damage.ts';
 import { takeIsolation } from '../../domain/isolation.ts';
 import { addNotice } from '../../domain/session-change.ts';
 import { OperationalError, ProtocolError } from '../../lib/errors.ts';
@@ -100,6 +102,7 @@ export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progres
     ...(inside && (await temporaryVariables(env.TMPDIR ?? tmpdir(), dataDir, stageId))),
     [LAUNCH_MARKER]: launchId,
   };
+  const reportsDamage = lookForDamage(parts, begun); // beside the start, which reads the same record
   const process = await spawnClaude({
     command: program.path,
     args: claudeArguments(options),
@@ -118,6 +121,20 @@ export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progres
   progress.onAttached();
   const initialized = running.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs));
   await untilUp(parts, running, initialized);
+  await reportsDamage();
+}
+
+/** Looks at the record of the conversation that is resumed. @returns a function that reports what it lacks; it does not reject */
+function lookForDamage({ storing, env }: SpawnParts, { stageId, conversation }: BegunLaunch): () => Promise<void> {
+  const sessionId = 'resume' in conversation ? conversation.resume : undefined;
+  if (sessionId === undefined) return async () => undefined;
+  const noted = (error: unknown) =>
+    storing.log.warn({ err: error, stageId }, 'looking at the record of a conversation failed');
+  const looking = conversationCondition(env, sessionId).catch(noted);
+  return async () => {
+    const found = await looking;
+    if (found) await storing.store.transact((tx) => reportDamage(tx, stageId, { sessionId, ...found })).catch(noted);
+  };
 }
 
 const rulesOf = ({ rules }: BegunLaunch, kind: PermissionRule['kind']): string[] =>

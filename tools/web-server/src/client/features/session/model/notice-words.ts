@@ -16,6 +16,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'cli-gaps': null,
   compacted: 'Conversation compacted',
   'conversation-cleared': 'Conversation cleared',
+  'conversation-damaged': null,
   'conversation-lost': 'Conversation lost',
   'denial-acknowledged': null,
   'denial-not-retried': null,
