@@ -65,7 +65,11 @@ it('takes a newcomer from the printed link to the end of the first stage', async
   expect(errors).toEqual([]);
 
   // Prometheus reads what has happened, under the names that the documentation and the dashboard give.
-  const { token } = await (await callApi(origin, 'POST', '/api/logins/metrics')).json();
+  expect((await callApi(origin, 'POST', '/api/logins/metrics')).status).toBe(403);
+  await page.getByRole('button', { name: 'Account' }).click();
+  await page.getByRole('menuitem', { name: 'Logins' }).click();
+  await page.getByRole('button', { name: 'Make a token for metrics' }).click();
+  const token = await page.getByRole('region', { name: 'Metrics' }).getByRole('status').locator('code').textContent();
   const scraped = await fetch(`${origin}/metrics`, { headers: { authorization: `Bearer ${token}` } });
   const samples = parseMetrics(await scraped.text());
   for (const kind of ['approval', 'question']) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BoardNotices, BoardView } from './board.ts';
 import { type CommandType, commands } from './commands.ts';
 import { SessionNowUpdate, TextDelta } from './events.ts';
-import { Actor, Credential } from './logins.ts';
+import { Actor, Credential, Peer } from './logins.ts';
 import { CommandError } from './problems.ts';
 
 /** Raised with each incompatible change to the frames; checked on connect. */
@@ -17,6 +17,8 @@ export const CommandFrame = z.looseObject({
   id: z.string().optional(),
   actor: Actor.optional(),
   credential: Credential.optional(),
+  /** The connection that the command came over, if it came straight from a program that may be on this machine. */
+  peer: Peer.optional(),
 });
 export type CommandFrame = z.infer<typeof CommandFrame>;
 

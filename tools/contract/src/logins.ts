@@ -14,6 +14,15 @@ export type Actor = z.infer<typeof Actor>;
 export const Credential = z.object({ kind: z.enum(['page', 'token']), secret: z.string().min(1).max(512) });
 export type Credential = z.infer<typeof Credential>;
 
+/** The two ends of a connection to the web server, as it sees them: `port` is the sender's. */
+export const Peer = z.object({
+  address: z.string(),
+  port: z.int(),
+  ownAddress: z.string(),
+  ownPort: z.int(),
+});
+export type Peer = z.infer<typeof Peer>;
+
 const Coordinate = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'is not a coordinate of a P-256 key');
 
 /** The public half of the key that a browser creates at its login (ECDSA P-256, as a JWK). */

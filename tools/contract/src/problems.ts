@@ -17,6 +17,8 @@ export const problems = {
   page_not_known: 401,
   wrong_origin: 403,
   page_only: 403,
+  session_process: 403,
+  caller_unknown: 403,
   folder_unreadable: 403,
   not_your_comment: 403,
   not_found: 404,

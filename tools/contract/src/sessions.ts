@@ -153,6 +153,7 @@ export const AlarmCode = z.enum([
   'foreign-hook',
   /** The transcript and the conversation differ. */
   'transcript-mismatch',
+  'used-login',
 ]);
 export type AlarmCode = z.infer<typeof AlarmCode>;
 

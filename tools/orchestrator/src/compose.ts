@@ -32,6 +32,7 @@ import type { Logger } from './lib/logger.ts';
 import { useSpawner } from './lib/processes/processes.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { createStartHolds } from './scheduler/start-gates.ts';
+import type { Callers } from './sessions/callers.ts';
 import { VERSION } from './version.ts';
 
 export interface ComposeOptions {
@@ -55,6 +56,8 @@ export interface Orchestrator {
   createLoginCode(): Promise<string>;
   /** Logs a terminal in. Returns its token. @param name in words */
   createTerminalLogin(name: string): Promise<string>;
+  /** As `Callers.requireHolder`. */
+  requireCaller: Callers['requireHolder'];
   /** For an embedder in the same process (`createInProcessTransport` of the contract's client). */
   execute(frame: string, watch: (stageIds: readonly StageId[]) => void): Promise<unknown>;
   onEvent(listener: (event: BoardEvent) => void): () => void;
@@ -127,6 +130,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       port: gateway.port,
       createLoginCode: services.logins.createCode,
       createTerminalLogin: services.logins.createTerminal,
+      requireCaller: services.callers.requireHolder,
       execute: (frame, watch) => executeCommand(execution, frame, watch),
       onEvent: store.onEvent,
       onTextDelta: deltas.listen,

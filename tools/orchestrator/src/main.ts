@@ -54,11 +54,12 @@ function onMessage(message: ToServer, orchestrator: Promise<Orchestrator> | unde
 }
 
 async function createLogin(
-  { id, terminal }: Extract<ToServer, { type: 'create-login' }>,
+  { id, terminal, heldFile }: Extract<ToServer, { type: 'create-login' }>,
   orchestrator: Promise<Orchestrator>,
 ): Promise<void> {
   try {
-    const { createLoginCode, createTerminalLogin } = await orchestrator;
+    const { createLoginCode, createTerminalLogin, requireCaller } = await orchestrator;
+    if (heldFile !== null) await requireCaller(heldFile, terminal === null ? 'browser' : 'terminal');
     const code = await (terminal === null ? createLoginCode() : createTerminalLogin(terminal));
     await tell({ type: 'login-created', id, code });
   } catch (error) {

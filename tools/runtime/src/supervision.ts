@@ -69,7 +69,13 @@ export const ToServer = z.discriminatedUnion('type', [
   /** Web server only, after `configure`: where the orchestrator listens. */
   z.object({ type: z.literal('orchestrator-at'), url: z.url() }),
   /** Orchestrator only: make a one-time login code, or log in the terminal of this name. */
-  z.object({ type: z.literal('create-login'), id: z.string(), terminal: z.string().nullable().default(null) }),
+  z.object({
+    type: z.literal('create-login'),
+    id: z.string(),
+    terminal: z.string().nullable().default(null),
+    /** A file that the program which asks keeps open; null if the supervisor asks for itself. */
+    heldFile: z.string().nullable().default(null),
+  }),
 ]);
 export type ToServer = z.infer<typeof ToServer>;
 

@@ -217,7 +217,7 @@ function createExecutor(handlers: Handlers, received: Received[], knownBy: (cred
   }
 
   return async (text: string, watch: Watch): Promise<object> => {
-    const { type, id, actor, credential, ...rest } = CommandFrame.parse(JSON.parse(text));
+    const { type, id, actor, credential, peer: _peer, ...rest } = CommandFrame.parse(JSON.parse(text));
     const input = commands[type].input.parse(rest);
     const known = credential === undefined ? null : knownBy(credential);
     received.push({ type, input, actor: known?.name ?? actor?.name });

@@ -85,11 +85,11 @@ async function supervise(
     await lock.setPort(port);
     const { stop } = signals;
     const closeControl = await serveControl(options.dataDir, {
-      createLink: () => supervisor.createLink(stop),
+      createLink: (heldFile) => supervisor.createLink(stop, heldFile),
       listProblems: supervisor.problems,
-      logIn: (terminal, file) => {
+      logIn: (terminal, file, heldFile) => {
         requireHidden(file, edges);
-        return supervisor.logInTerminal(terminal, stop);
+        return supervisor.logInTerminal(terminal, heldFile, stop);
       },
     }).catch((error: unknown) => log(`callboard link and callboard login will not work: ${messageOf(error)}`));
     if (closeControl) ends.defer(closeControl);

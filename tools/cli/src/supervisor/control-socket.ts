@@ -1,4 +1,5 @@
-import { chmod, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, open, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,15 +24,19 @@ type Question = z.infer<typeof Question>;
 const Link = z.object({ link: z.string() });
 const Access = z.object({ address: z.string(), token: z.string() });
 const Problems = z.object({ problems: z.array(z.string()) });
+/** Sent before a login is made; the program opens the file, and says so. */
+const Hold = z.object({ hold: z.string() });
+const Held = z.object({ held: z.literal(true) });
 const Refusal = z.object({ error: z.string() });
 
 /** What the supervisor does for the commands of its account. */
 export interface ControlHandlers {
-  createLink(): Promise<string>;
+  /** @param heldFile open in the program that asks, by which the orchestrator finds its process */
+  createLink(heldFile: string): Promise<string>;
   /** Why a server is down, in words. */
   listProblems(): string[];
   /** @throws CliError if it cannot, or if Claude could read this file */
-  logIn(terminal: string, file: string): Promise<TerminalAccess>;
+  logIn(terminal: string, file: string, heldFile: string): Promise<TerminalAccess>;
 }
 
 /** Returns the folder that neither Claude's file tools nor commands in its sandbox can reach. */
@@ -48,7 +53,7 @@ export async function serveControl(dataDir: string, handlers: ControlHandlers): 
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
-    void answer(socket, handlers);
+    void answer(socket, { folder, handlers });
   });
   await withShortPath(folder, async (path) => {
     await rm(path, { force: true }); // left by a supervisor that was killed: we hold the lock
@@ -66,27 +71,46 @@ export async function serveControl(dataDir: string, handlers: ControlHandlers): 
   };
 }
 
-async function answer(socket: Socket, handlers: ControlHandlers): Promise<void> {
+interface Answering {
+  folder: string;
+  handlers: ControlHandlers;
+}
+
+async function answer(socket: Socket, { folder, handlers }: Answering): Promise<void> {
   try {
-    const reply = await replyTo(Question.parse(JSON.parse(await readLine(socket))), handlers);
+    const question = Question.parse(JSON.parse(await readLine(socket)));
+    const reply =
+      question.type === 'list-problems'
+        ? { problems: handlers.listProblems() }
+        : await whileHeld(socket, folder, (heldFile) => logIn(question, handlers, heldFile));
     socket.end(`${JSON.stringify(reply)}\n`);
   } catch (error) {
     socket.end(`${JSON.stringify({ error: messageOf(error) } satisfies z.infer<typeof Refusal>)}\n`);
   }
 }
 
-type Reply = z.infer<typeof Link> | z.infer<typeof Access> | z.infer<typeof Problems>;
+async function logIn(
+  question: Exclude<Question, { type: 'list-problems' }>,
+  handlers: ControlHandlers,
+  heldFile: string,
+): Promise<z.infer<typeof Link> | z.infer<typeof Access>> {
+  if (question.type === 'create-link') return { link: await handlers.createLink(heldFile) };
+  return handlers.logIn(question.terminal, question.file, heldFile);
+}
 
-async function replyTo(question: Question, { createLink, listProblems, logIn }: ControlHandlers): Promise<Reply> {
-  switch (question.type) {
-    case 'create-link':
-      return { link: await createLink() };
-    case 'list-problems':
-      return { problems: listProblems() };
-    case 'log-in':
-      return logIn(question.terminal, question.file);
-    default:
-      return question satisfies never;
+/**
+ * Has the program at the other end open a file of our choice, whose name only it gets, and keep it open meanwhile. Node cannot ask
+ * the kernel who is connected; who has a file open, the kernel shows.
+ */
+async function whileHeld<T>(socket: Socket, folder: string, work: (heldFile: string) => Promise<T>): Promise<T> {
+  const path = join(folder, `caller-${randomUUID()}`);
+  await writeFile(path, '', { mode: 0o600, flag: 'wx' });
+  try {
+    socket.write(`${JSON.stringify({ hold: path } satisfies z.infer<typeof Hold>)}\n`);
+    Held.parse(JSON.parse(await readLine(socket)));
+    return await work(path);
+  } finally {
+    await rm(path, { force: true });
   }
 }
 
@@ -120,6 +144,11 @@ async function ask<T>(dataDir: string, question: Question, Answer: z.ZodType<T>,
     const late = setTimeout(() => socket.destroy(new Error('it did not answer')), timeoutMs);
     try {
       socket.write(`${JSON.stringify(question)}\n`);
+      const text = await readLine(socket);
+      const { data: asked } = Hold.safeParse(JSON.parse(text));
+      if (asked === undefined) return text;
+      await using _held = await open(asked.hold, 'r');
+      socket.write(`${JSON.stringify({ held: true } satisfies z.infer<typeof Held>)}\n`);
       return await readLine(socket);
     } finally {
       clearTimeout(late);

@@ -5,7 +5,7 @@ import type { StartFailure, ToServer } from '@callboard/runtime/supervision';
 import { orAborted } from '@callboard/runtime/waits';
 import { ServerStartError } from '../errors.ts';
 import { type BackOff, type BackOffLimits, createBackOff } from './back-off.ts';
-import { type ServerProcess, startServerProcess } from './server-process.ts';
+import { type ServerProcess, startServerProcess, type WantedLogin } from './server-process.ts';
 
 /** A server that is restarted whenever it ends, until it is stopped. */
 export interface KeptServer {
@@ -18,7 +18,7 @@ export interface KeptServer {
    * Makes a one-time login code, or the token of a terminal of this name, in whichever process of the server is up.
    * @throws CliError if that process could not make one, or the signal's reason
    */
-  createLogin(terminal: string | null, signal: AbortSignal): Promise<string>;
+  createLogin(wanted: WantedLogin, signal: AbortSignal): Promise<string>;
   /** Why the server is down and cannot start again before a person mends something, in words; null if it is up, or just restarting. */
   problem(): string | null;
   /** Starts no new process from now on. */
@@ -84,10 +84,10 @@ export function keepServer(parts: KeptServerParts): KeptServer {
 
   return {
     ready: readiness.whenUp,
-    createLogin: async (terminal, signal) => {
+    createLogin: async (wanted, signal) => {
       for (;;) {
         await readiness.whenUp(signal);
-        const code = await orAborted(runs.current()?.createLogin(terminal) ?? Promise.resolve(null), signal);
+        const code = await orAborted(runs.current()?.createLogin(wanted) ?? Promise.resolve(null), signal);
         if (code !== null) return code;
       }
     },

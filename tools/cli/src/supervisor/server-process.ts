@@ -5,6 +5,12 @@ import { messageOf } from '@callboard/runtime/errors';
 import { FromServer, type StartFailure, type ToServer } from '@callboard/runtime/supervision';
 import { CliError } from '../errors.ts';
 
+/** A login of a browser, or of a terminal of this name; `heldFile` as in `ToServer`. */
+export interface WantedLogin {
+  readonly terminal: string | null;
+  readonly heldFile: string | null;
+}
+
 /** One process of a server, from its start to its end. */
 export interface ServerProcess {
   /** Resolves with the cause in words once the process is gone and all its messages are read. Never rejects. */
@@ -14,7 +20,7 @@ export interface ServerProcess {
    * the orchestrator can.
    * @throws CliError in the words of the server, if it could not make one
    */
-  createLogin(terminal: string | null): Promise<string | null>;
+  createLogin(login: WantedLogin): Promise<string | null>;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -82,13 +88,13 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
   parts.later?.then(send, () => {});
   return {
     ended,
-    createLogin: (terminal) => {
+    createLogin: (wanted) => {
       if (!child.connected) return ended.then(() => null);
       const login = Promise.withResolvers<string | null>();
       const id = randomUUID();
       logins.set(id, login);
       login.promise.catch(() => {}); // nobody may be waiting any longer
-      send({ type: 'create-login', id, terminal });
+      send({ type: 'create-login', id, ...wanted });
       return login.promise;
     },
     kill: (signal) => void child.kill(signal),

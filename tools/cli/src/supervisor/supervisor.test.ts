@@ -141,7 +141,7 @@ it('says why a server that was up cannot start again, keeps trying, and gives no
   const words = `the web server cannot start again: listen EADDRINUSE: address already in use 127.0.0.1:${port}. Retrying every few seconds; sessions continue in the meantime.`;
   await eventually(() => expect(supervisor.problems()).toEqual([words]));
   await expect(supervisor.createLink(never)).rejects.toThrow(words);
-  await expect(supervisor.logInTerminal('Terminal on desk', never)).rejects.toThrow(words);
+  await expect(supervisor.logInTerminal('Terminal on desk', 'held', never)).rejects.toThrow(words);
   squatter.close();
   await eventually(() => expect(lines.at(-1)).toBe('the web server is up again'));
   expect(supervisor.problems()).toEqual([]);

@@ -5,6 +5,7 @@ import { authority, boardOrigin, loopbackHost } from '../board-address.ts';
 import { CliError } from '../errors.ts';
 import type { StartOptions } from '../start-options.ts';
 import { type KeptServer, type KeptServerTiming, keepServer } from './kept-server.ts';
+import type { WantedLogin } from './server-process.ts';
 
 /** Absolute paths of the two programs. */
 export interface ServerEntries {
@@ -19,12 +20,15 @@ export interface Supervisor {
    * login link can be made, or with the signal's reason. Call it once, and `stop` in every case.
    */
   start(signal: AbortSignal): Promise<{ port: number; loginLink: string }>;
-  /** Makes a new one-time link, after `start`. @throws CliError if none could be made, as while a server is down for long; or the signal's reason */
-  createLink(signal: AbortSignal): Promise<string>;
+  /**
+   * Makes a new one-time link, after `start`. @param heldFile kept open by the program that asks; null if that is the supervisor
+   * @throws CliError if none could be made, as while a server is down for long; or the signal's reason; if a session's process holds the file
+   */
+  createLink(signal: AbortSignal, heldFile?: string): Promise<string>;
   /**
    * Logs in a terminal of this name, after `start`. Resolves with its token and the address of the board. Throws as `createLink`.
    */
-  logInTerminal(terminal: string, signal: AbortSignal): Promise<TerminalAccess>;
+  logInTerminal(terminal: string, heldFile: string, signal: AbortSignal): Promise<TerminalAccess>;
   /** Why a server is down until a person mends something, in words. Empty while all is well. */
   problems(): string[];
   /** Resolves when somebody has logged in with this link. */
@@ -109,19 +113,19 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   }
 
   /** @param terminal null for a browser, whose token is a one-time code */
-  async function logIn(terminal: string | null, signal: AbortSignal) {
+  async function logIn(wanted: WantedLogin, signal: AbortSignal) {
     const [orchestrator, webServer] = running;
     if (orchestrator === undefined || webServer === undefined) throw new CliError('Callboard is still starting.');
     const [port, token] = await Promise.all([
       webServer.ready(signal),
-      createLogin(orchestrator, { terminal, loginMs }, signal),
+      createLogin(orchestrator, { wanted, loginMs }, signal),
     ]);
-    return { address: terminal === null ? boardOrigin(options, port) : terminalOrigin(options, port), token };
+    return { address: wanted.terminal === null ? boardOrigin(options, port) : terminalOrigin(options, port), token };
   }
 
-  async function createLink(signal: AbortSignal): Promise<string> {
+  async function createLink(signal: AbortSignal, heldFile: string | null = null): Promise<string> {
     requireUp(running);
-    const { address, token } = await logIn(null, signal);
+    const { address, token } = await logIn({ terminal: null, heldFile }, signal);
     return `${address}/login?code=${encodeURIComponent(token)}`;
   }
 
@@ -137,9 +141,9 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       return { port: await webServer.ready(signal), loginLink };
     },
     createLink,
-    logInTerminal: async (terminal, signal) => {
+    logInTerminal: async (terminal, heldFile, signal) => {
       requireUp(running);
-      return logIn(terminal, signal);
+      return logIn({ terminal, heldFile }, signal);
     },
     problems: () => problemsOf(running),
     whenFollowed: (link) => {
@@ -171,12 +175,12 @@ function requireUp(servers: readonly KeptServer[]): void {
  */
 async function createLogin(
   orchestrator: KeptServer,
-  { terminal, loginMs }: { terminal: string | null; loginMs: number },
+  { wanted, loginMs }: { wanted: WantedLogin; loginMs: number },
   signal: AbortSignal,
 ): Promise<string> {
   const late = AbortSignal.timeout(loginMs);
   try {
-    return await orchestrator.createLogin(terminal, AbortSignal.any([signal, late]));
+    return await orchestrator.createLogin(wanted, AbortSignal.any([signal, late]));
   } catch (error) {
     if (error !== late.reason) throw error;
     throw new CliError(`no login was made within ${loginMs / 1000} s. Is the disk very slow, or full?`);

@@ -18,6 +18,7 @@ import { createLimits } from '../limits/limits.ts';
 import { createDrafts } from '../messages/drafts.ts';
 import { createMessageQueue } from '../messages/message-queue.ts';
 import { createReceipts } from '../receipts/receipts.ts';
+import { createCallers } from '../sessions/callers.ts';
 import { createLeftoverProcesses } from '../sessions/launch/leftover-processes.ts';
 import { createSessionControls } from '../sessions/session-controls.ts';
 import { capabilitiesOf } from '../stages/capabilities.ts';
@@ -101,6 +102,10 @@ export async function createServices(
     comments: createComments({ store, edges, worktrees, messages }),
     viewed: createViewed({ store }),
     usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
+    callers: createCallers({
+      ...{ store: own, log, dataDir: config.dataDir },
+      ...{ running: sessions.executors, raiseAlarm: sessions.raiseAlarm },
+    }),
     controls: createSessionControls({ store, ask: sessions.ask }),
     leftovers: createLeftoverProcesses({ store: own, graceMs: graces.signalMs }),
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),

@@ -25,7 +25,8 @@ function setUp() {
       return { actor: { name: 'Ada' }, loginId: 'login-1', kind: 'page' as const };
     },
   };
-  const run = (text: string) => executeCommand({ handlers, logins, log: silent }, text, () => undefined);
+  const callers = { requireConnection: async () => undefined };
+  const run = (text: string) => executeCommand({ handlers, logins, callers, log: silent }, text, () => undefined);
   return { received, run };
 }
 

@@ -5,12 +5,14 @@ import {
   commands,
   ProblemCode,
   type ReplyFrame,
+  timeOf,
 } from '@callboard/contract';
 import { mark } from '@callboard/runtime/marks';
 import { z } from 'zod';
-import type { Logins } from '../auth/logins.ts';
+import type { Authenticated, Logins } from '../auth/logins.ts';
 import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Callers, Unverified } from '../sessions/callers.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { CommandContext, CommandHandlers } from './commands/command-handler.ts';
 import { type CommandRouter, type ForeignCommand, RelayedError } from './route-commands.ts';
@@ -21,6 +23,7 @@ export interface ExecutionParts {
   handlers: CommandHandlers;
   logins: Pick<Logins, 'check'>;
   log: Logger;
+  callers: Pick<Callers, 'requireConnection'>;
   /** Left out where one machine has everything. */
   router?: CommandRouter | undefined;
 }
@@ -30,16 +33,18 @@ export interface ExecutionParts {
  * Checks the frame's credential right before the command, so a revoked credential is refused at once.
  */
 export async function executeCommand(
-  { handlers, logins, log, router }: ExecutionParts,
+  { handlers, logins, log, callers, router }: ExecutionParts,
   text: string,
   watch: CommandContext['watch'],
 ): Promise<ReplyFrame | null> {
   const raw = parseJson(text);
   const id = idOf(raw);
   try {
-    const { type, id: _id, actor: given, credential, ...fields } = CommandFrame.parse(raw);
+    const { type, id: _id, actor: given, credential, peer, ...fields } = CommandFrame.parse(raw);
     if (router !== undefined && credential !== undefined) await router.knowLogin(credential);
     const login = credential === undefined ? null : logins.check(credential);
+    const unverified = unverifiedIn(type, login);
+    if (unverified !== null) await callers.requireConnection(peer, unverified);
     const actor = login?.actor ?? given ?? UNNAMED;
     const context = { actor, login, watch };
     const elsewhere = (await router?.route(type, fields, context)) ?? null;
@@ -49,6 +54,16 @@ export async function executeCommand(
     const told = commandError(error, log);
     return id === undefined ? null : { type: 'reply', id, ok: false, error: told };
   }
+}
+
+/**
+ * What is done with a command of a process that is not known: a token alone must not change anything where a session could have read
+ * it. For a browser only its login and the proof of a page are checked, so that no answer of a page waits. Null: it is not checked.
+ */
+function unverifiedIn(type: CommandType, login: Authenticated | null): Unverified | null {
+  if (type === 'auth_redeem' || type === 'auth_prove') return 'allowed';
+  const doesChange = timeOf(type) !== 'read' && type !== 'auth_logout';
+  return login?.kind === 'token' && doesChange ? 'refused-beside-unsandboxed' : null;
 }
 
 /** Executes a command whose credential another machine has checked. Returns the reply as JSON; never throws. */

@@ -22,6 +22,7 @@ it.skipIf(postgresLack !== '')(
     const gateway = await openGateway({
       ...{ store, board: async () => boardView(await store.board()), log: silent },
       handlers: {} as CommandHandlers, // no test sends a command
+      callers: { requireConnection: async () => undefined },
       logins: { check: () => ({ actor: { name: 'Ada' }, loginId: null, kind: 'token' }) },
       ...{ host: '127.0.0.1', port: 0, secret: 'secret', version: '0' },
     });

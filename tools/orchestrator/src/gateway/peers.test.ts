@@ -33,6 +33,7 @@ async function openMachine(here: MachineId, addressOf: (id: MachineId) => string
         return {};
       },
     } as Pick<CommandHandlers, 'watch'> as CommandHandlers, // no other command is sent
+    callers: { requireConnection: async () => undefined },
     logins: { check: () => ({ actor: { name: 'Ada' }, loginId: null, kind: 'token' }) },
     peers: {
       door: createPeerDoor({

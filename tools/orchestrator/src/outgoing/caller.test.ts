@@ -137,6 +137,14 @@ it.each([
   expect(JSON.stringify(called)).not.toContain('very-secret');
 });
 
+it('shows the control characters of an answer as codes', async () => {
+  const { receiver, call } = await setUp();
+  receiver.answer({ status: 403, text: '\u001b[2Jgone \u202egnp.exe\r\nnext' });
+  expect(await call({ allowsThisMachine: true })).toMatchObject({
+    error: '127.0.0.1 refused the call with status 403: \u27e8\\x1b\u27e9[2Jgone \u27e8U+202E\u27e9gnp.exe\nnext',
+  });
+});
+
 it('takes a message of Telegram that says already what it is changed to as changed', async () => {
   const { receiver, toTarget } = await setUp();
   const description = 'Bad Request: message is not modified: specified new message content is the same';

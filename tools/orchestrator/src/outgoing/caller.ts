@@ -1,5 +1,6 @@
 import type { WebhookTarget } from '@callboard/contract';
 import { z } from 'zod';
+import { foreignWords } from '../lib/foreign-words.ts';
 import { parseJson } from '../lib/parse-json.ts';
 import { type Posted, post } from '../lib/post.ts';
 import { refuseReceiver } from './receiver-addresses.ts';
@@ -73,9 +74,7 @@ function calledOf(target: HttpTarget, posted: Posted): Called {
       kind: 'refused',
       error: `${hostname} redirects (status ${status}), which Callboard does not follow. Enter the final address.`,
     };
-  const said = withoutSecrets(target, answer?.description ?? text)
-    .slice(0, MOST_TOLD)
-    .trim();
+  const said = foreignWords(withoutSecrets(target, answer?.description ?? text), MOST_TOLD);
   const error = `${hostname} refused the call with status ${status}${said === '' ? '.' : `: ${said}`}`;
   const wait = answer?.parameters?.retry_after ?? answer?.retry_after ?? 0;
   const afterMs = Math.max(posted.afterMs, wait * 1_000);

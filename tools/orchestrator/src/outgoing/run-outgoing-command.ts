@@ -2,6 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StageId } from '@callboard/contract';
 import { systemCode } from '@callboard/runtime/errors';
+import { foreignWords } from '../lib/foreign-words.ts';
 import type { endCommand } from '../worktree-commands/end-command.ts';
 import type { runWithInput } from '../worktree-commands/run-with-input.ts';
 import type { Called, RunCommand } from './caller.ts';
@@ -72,7 +73,7 @@ export const createOutgoingCommands =
       const { state, reason, output } = await running.ended;
       signal.removeEventListener('abort', stop);
       if (state === 'passed') return { kind: 'taken', receipt: null };
-      const said = output.trim().slice(-MOST_TOLD);
+      const said = foreignWords(output, -MOST_TOLD);
       return {
         kind: 'refused',
         error: `${reason ?? 'The command failed.'}${said === '' ? '' : ` It printed: ${said}`}`,

@@ -1,4 +1,4 @@
-import type { FinishProblem, ProblemCode } from '@callboard/contract';
+import { type FinishProblem, type ProblemCode, visibleText } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { AppError, Rejection } from '../lib/errors.ts';
 
@@ -29,5 +29,5 @@ export class Refusal extends Rejection {
 export function problemOf(error: unknown): FinishProblem {
   const { command, url } = error instanceof Refusal ? error : { command: null, url: null };
   const code = error instanceof AppError ? error.code : 'internal';
-  return { code, message: messageOf(error), command, url };
+  return { code, message: visibleText(messageOf(error), 'prose'), command, url };
 }

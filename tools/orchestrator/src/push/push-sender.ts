@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { PushMessage, PushSubscriptionBody } from '@callboard/contract';
+import { foreignWords } from '../lib/foreign-words.ts';
 import { type Posted, post } from '../lib/post.ts';
 import { isPublicAddress } from '../lib/public-address.ts';
 import type { PushKeys } from '../store/announcement-records.ts';
@@ -78,7 +79,7 @@ function resultOf(endpoint: string, posted: Posted): PushResult {
   const { status, text, afterMs } = posted;
   if (status >= 200 && status < 300) return { kind: 'taken' };
   if (status === 404 || status === 410) return { kind: 'gone' };
-  const said = text.slice(0, MOST_TOLD).trim();
+  const said = foreignWords(text, MOST_TOLD);
   const error = `${new URL(endpoint).hostname} refused the message with status ${status}${said === '' ? '.' : `: ${said}`}`;
   return afterMs > 0 ? { kind: 'refused', error, afterMs } : { kind: 'refused', error };
 }

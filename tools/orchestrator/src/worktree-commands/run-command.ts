@@ -11,6 +11,8 @@ import { endCommand, processesOf } from './end-command.ts';
 export interface RunOptions {
   id: string;
   placed: PlacedCommand;
+  /** As `DetachedJob.mark`. */
+  mark: string | null;
   file: OutputFile;
   /** The file that it reads from; without one, its input is empty. */
   input?: string;
@@ -45,7 +47,7 @@ const REST_MS = 10_000;
 
 /** Starts a command. */
 export function runCommand(options: RunOptions): CommandRun {
-  const { id, placed, graceMs } = options;
+  const { id, placed, graceMs, mark } = options;
   const isSandboxed = placed.isolation.level === 'sandbox';
   const stopping = new AbortController();
   let asked: Pick<CommandEnd, 'state' | 'reason'> | null = null;
@@ -76,7 +78,7 @@ export function runCommand(options: RunOptions): CommandRun {
       { path: options.file.path, flags: 'a' },
     ];
     const { command, args, cwd, env } = placed;
-    const detached = await detach({ command, args, cwd, env, stdio });
+    const detached = await detach({ command, args, cwd, env, stdio, mark });
     process = detached.identity;
     await options.onSpawned(process);
     const over = new AbortController();

@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import type { StageId } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { COMMAND_MARKER } from '../claude/processes/marked-processes.ts';
+import { createProcessMarks } from '../lib/processes/process-mark.ts';
 import { outputFile } from './command-output.ts';
 import { type CommandEnd, type CommandRun, runCommand } from './run-command.ts';
 
@@ -40,6 +41,7 @@ export async function runWithInput(
   await writeFile(input, job.input, { mode: 0o600 });
   const run = runCommand({
     placed: { command, args: [...args], cwd, env: { ...env, [COMMAND_MARKER]: id }, isolation: OUTSIDE },
+    mark: await createProcessMarks(dataDir).of(stageId),
     ...{ id, file, input, graceMs, timeLimitMs: job.timeLimitMs, onSpawned: job.onSpawned },
   });
   const ended = run.ended.then(async (end) => {

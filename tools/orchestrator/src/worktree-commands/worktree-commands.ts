@@ -6,6 +6,7 @@ import type { IsolationSupport } from '../isolation/isolate.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createProcessMarks } from '../lib/processes/process-mark.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import { commandsFolder, outputFile, tailOf } from './command-output.ts';
@@ -190,8 +191,9 @@ function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
     const file = outputFile(dataDir, stageId, id);
     await file.create(); // first: a run that is stored counts as running
     const { command, old } = await record(parts, order, { id, placed });
+    const mark = await createProcessMarks(dataDir).of(stageId);
     const run = runCommand({
-      ...{ id, placed, file, graceMs, timeLimitMs: order.timeLimitMs },
+      ...{ id, placed, mark, file, graceMs, timeLimitMs: order.timeLimitMs },
       onSpawned: (process) => store.transact((tx) => tx.worktreeCommands.setProcess(id, process)),
     });
     const ended = settle(command, run);

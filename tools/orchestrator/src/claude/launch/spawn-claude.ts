@@ -15,6 +15,8 @@ export interface SpawnOptions {
   env: Record<string, string>;
   /** The launch's folder, made by `createLaunchFolder`. */
   folder: string;
+  /** As `DetachedJob.mark`. */
+  mark?: string | null;
 }
 
 /** A `claude` process: started here, or adopted after a restart. */
@@ -35,9 +37,16 @@ const GRACE_MS = 1_000;
  * Starts the process detached, in its own Unix session and process group, so that it survives our own death.
  * @throws OperationalError `claude_missing`, `spawn_failed`
  */
-export async function spawnClaude({ command, args, cwd, env, folder }: SpawnOptions): Promise<AgentProcess> {
+export async function spawnClaude({
+  command,
+  args,
+  cwd,
+  env,
+  folder,
+  mark = null,
+}: SpawnOptions): Promise<AgentProcess> {
   try {
-    const { identity, exit } = await detach({ command, args, cwd, env, stdio: childFiles(folder) });
+    const { identity, exit } = await detach({ command, args, cwd, env, stdio: childFiles(folder), mark });
     const adopted = adoptProcess(identity);
     return {
       identity,

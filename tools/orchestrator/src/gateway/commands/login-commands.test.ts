@@ -8,8 +8,9 @@ const logins = {
     invitations.push(name);
     return { code: 'c1', expiresAt: '2026-01-01T00:00:00.000Z', publicUrl: null };
   },
+  createMetricsToken: async (by: string) => `metrics of ${by}`,
 } as Partial<Logins> as Logins;
-const { create_login_code: addDevice } = loginCommands({ logins });
+const { create_login_code: addDevice, create_metrics_token: addMetrics } = loginCommands({ logins });
 
 const from = (kind: 'page' | 'token', loginId: string | null) => {
   const actor = { name: 'Ada' };
@@ -25,4 +26,11 @@ it('lets a page add a device, in the name of its person, and refuses every token
     code: 'not_logged_in',
   });
   expect(invitations).toEqual(['Ada']);
+});
+
+it('lets a page make a token for metrics, which outlives every other login, and refuses every token', async () => {
+  expect(await addMetrics({}, from('page', 'login-1'))).toEqual({ token: 'metrics of Ada' });
+  for (const loginId of [null, 'login-2']) {
+    await expect(async () => addMetrics({}, from('token', loginId))).rejects.toMatchObject({ code: 'page_only' });
+  }
 });

@@ -1,4 +1,4 @@
-import type { Logins } from '../../auth/logins.ts';
+import type { Authenticated, Logins } from '../../auth/logins.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { type CommandHandlers, requireLogin } from './command-handler.ts';
 
@@ -12,20 +12,22 @@ type LoginCommands =
   | 'auth_check'
   | 'auth_logout';
 
+/** A token must not make a login that outlives it. @throws Rejection `page_only`, `not_logged_in` */
+function requirePage(login: Authenticated | null, what: string): void {
+  if (requireLogin(login).kind === 'page') return;
+  const message = `${what} from a browser that is logged in, not with an API token or from a terminal.`;
+  throw new Rejection('page_only', message);
+}
+
 export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandlers, LoginCommands> => ({
   get_logins: async (_, { login }) => ({ logins: await logins.list(), current: login?.loginId ?? null }),
   remove_login: async ({ loginId }, { actor }) => ({ login: await logins.end(loginId, actor.name) }),
   create_login_code: async (_, { actor, login }) => {
-    // A token must not make a login that outlives it.
-    if (requireLogin(login).kind !== 'page')
-      throw new Rejection(
-        'page_only',
-        'Add a device from a browser that is logged in, not with an API token or from a terminal.',
-      );
+    requirePage(login, 'Add a device');
     return logins.invite(actor.name);
   },
   create_metrics_token: async (_, { actor, login }) => {
-    requireLogin(login);
+    requirePage(login, 'Make a token for metrics');
     return { token: await logins.createMetricsToken(actor.name) };
   },
   auth_redeem: logins.redeem,

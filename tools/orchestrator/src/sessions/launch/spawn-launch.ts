@@ -15,6 +15,7 @@ import { reportDamage } from '../../domain/conversation-damage.ts';
 import { takeIsolation } from '../../domain/isolation.ts';
 import { addNotice } from '../../domain/session-change.ts';
 import { OperationalError, ProtocolError } from '../../lib/errors.ts';
+import { createProcessMarks } from '../../lib/processes/process-mark.ts';
 import type { LaunchSettings } from '../../store/records.ts';
 import { type RetryParts, retryUntilStored } from '../../store/retry-until-stored.ts';
 import type { Tx } from '../../store/store.ts';
@@ -109,6 +110,7 @@ export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progres
     cwd,
     env: { ...env, ...variables },
     folder: begun.folder,
+    mark: await createProcessMarks(dataDir).of(stageId),
   });
   const settings = launchSettings(begun, project, given, inside);
   const running = await recordAndAttach(parts, { launchId, process, settings }, async (tx) => {

@@ -1,3 +1,4 @@
+import { GIT_MARKER } from '../../lib/processes/process-mark.ts';
 import { run } from '../../lib/processes/processes.ts';
 
 export interface GitResult {
@@ -45,6 +46,7 @@ export function gitEnvironment(user: Readonly<Record<string, string>>): Record<s
   const kept = Object.entries(user).filter(([name]) => !INHERITED.includes(name));
   return {
     ...Object.fromEntries(kept),
+    [GIT_MARKER]: String(process.pid),
     ...{ GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':' },
     // A look at the status must not lock the index: a merge beside it would meet that lock.
     GIT_OPTIONAL_LOCKS: '0',

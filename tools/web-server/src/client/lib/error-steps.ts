@@ -51,6 +51,8 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   message_id_reused: own(null),
   cannot_go_back: own(null),
   page_only: own(null),
+  session_process: own(null),
+  caller_unknown: own(null),
   // On the page that lists the devices.
   unknown_device: own('refresh'),
   push_failed: own(null),

@@ -42,7 +42,7 @@ const redeemSchema = {
   body: LoginBody,
   response: {
     200: json('Logged in', z.object({ login: Login })),
-    ...problemsAs(['bad_login_link', 'too_many_requests', ...COMMON, ...ASKING, ...WITH_BODY]),
+    ...problemsAs(['bad_login_link', 'session_process', 'too_many_requests', ...COMMON, ...ASKING, ...WITH_BODY]),
   },
 };
 
@@ -65,7 +65,15 @@ const proveSchema = {
   body: ProofBody,
   response: {
     200: json('Proved', PageToken),
-    ...problemsAs(['not_logged_in', 'page_not_proven', 'page_not_known', ...COMMON, ...ASKING, ...WITH_BODY]),
+    ...problemsAs([
+      'not_logged_in',
+      'page_not_proven',
+      'page_not_known',
+      'session_process',
+      ...COMMON,
+      ...ASKING,
+      ...WITH_BODY,
+    ]),
   },
 };
 
@@ -81,12 +89,12 @@ export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app
   app.post(serviceRoutes.logIn.path, { schema: redeemSchema }, async (request, reply) => {
     const { code, key } = request.body;
     const visit = visits.of(request.raw);
-    const { origin, address } = visit;
+    const { origin, address, peer } = visit;
     const isElsewhere = !loopbackAddresses.has(address);
     if (isElsewhere) attempts.count(addressKey(address));
     const program = browserName(request.headers['user-agent']);
     const browser = isElsewhere ? `${program} (${address})` : program;
-    const { secret, login } = await client.send('auth_redeem', { code, key, origin, browser });
+    const { secret, login } = await client.send('auth_redeem', { code, key, origin, browser }, { peer });
     const cookie = sessionCookie(visit);
     const former = sessionCookie({ origin, isSecure: false }); // of plain HTTP on the same port
     if (visit.isSecure && request.cookies[former.name] !== undefined) reply.clearCookie(former.name, former.options);
@@ -105,7 +113,11 @@ export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app
     if (!tokens.isFresh(nonce))
       throw new Rejection('page_not_proven', 'The nonce is not from this server, or has expired. Get another one.');
     const credential = { kind: 'page', secret } as const;
-    const { loginId } = await client.send('auth_prove', { origin: visit.origin, nonce, signature }, { credential });
+    const { loginId } = await client.send(
+      'auth_prove',
+      { origin: visit.origin, nonce, signature },
+      { credential, peer: visit.peer },
+    );
     return { token: tokens.issue(secret), loginId };
   });
 };

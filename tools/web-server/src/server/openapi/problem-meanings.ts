@@ -17,6 +17,10 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   page_not_known: 'The page does not hold the key of its login, or has another origin: get a new login link.',
   wrong_origin: 'The request comes from a page of another site, or uses a foreign host name.',
   page_only: 'Only a page of a logged-in browser may do this, not an API token.',
+  session_process:
+    'A process that a session or a command of a stage started cannot act as a person; the stage is under alarm.',
+  caller_unknown:
+    'It is unknown which process sent the token, and a session without a sandbox, which could read it, runs here.',
   folder_unreadable: 'Callboard may not list this folder.',
   not_found: 'There is no such address, or no such event stream.',
   unknown_project: 'There is no such project.',

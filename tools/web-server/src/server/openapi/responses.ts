@@ -14,6 +14,8 @@ const COMMON: readonly ProblemCode[] = [
 /** Further codes of every relayed command. */
 const RELAYED: readonly ProblemCode[] = [
   'bad_request',
+  'session_process',
+  'caller_unknown',
   'storage_failed',
   'no_confirmation',
   'orchestrator_unreachable',

@@ -6,6 +6,7 @@ import {
   type CommandType,
   type Credential,
   commands,
+  type Peer,
   REPLY_LIMITS_MS,
   type SessionNowUpdate,
   type TextDelta,
@@ -36,6 +37,8 @@ interface OrchestratorListener {
 interface SendOptions {
   /** The sender's; the orchestrator checks it. */
   credential?: Credential;
+  /** Where the sender is. */
+  peer?: Peer | undefined;
   /** Ends the wait; a command that was sent may be carried out all the same. */
   signal?: AbortSignal;
   timeoutMs?: number;
@@ -160,11 +163,11 @@ async function sendOn<T extends CommandType>(
   current: Current | null,
   type: T,
   input: CommandInput<T>,
-  { credential, signal, timeoutMs = REPLY_LIMITS_MS[timeOf(type)] }: SendOptions,
+  { credential, peer, signal, timeoutMs = REPLY_LIMITS_MS[timeOf(type)] }: SendOptions,
 ): Promise<CommandReply<T>> {
   if (current === null) throw new OrchestratorUnreachable(NOT_CONNECTED);
   const isRead = timeOf(type) === 'read';
-  const data = await current.connection.request(type, input, { credential, signal, timeoutMs, isRead });
+  const data = await current.connection.request(type, input, { credential, peer, signal, timeoutMs, isRead });
   const reply = commands[type].reply.safeParse(data);
   if (!reply.success) throw new ProtocolError(`the reply to ${type} breaks the contract`, { cause: reply.error });
   return reply.data as CommandReply<T>; // the schema was looked up by T

@@ -5,6 +5,7 @@ import {
   EventFrame,
   InitFrame,
   NoticesFrame,
+  type Peer,
   PROTOCOL_VERSION,
   ReplyFrame,
   SessionNowFrame,
@@ -53,6 +54,7 @@ interface RequestOptions {
   /** It changes nothing, so asking again is harmless. */
   isRead: boolean;
   credential?: Credential | undefined;
+  peer?: Peer | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -169,7 +171,7 @@ function createRequests(socket: WebSocket) {
 
   return {
     async request(type: CommandType, input: object, options: RequestOptions): Promise<unknown> {
-      const { timeoutMs, isRead, credential, signal } = options;
+      const { timeoutMs, isRead, credential, peer, signal } = options;
       signal?.throwIfAborted();
       if (socket.readyState !== WebSocket.OPEN) throw new OrchestratorUnreachable(NOT_CONNECTED);
       sent += 1;
@@ -181,7 +183,7 @@ function createRequests(socket: WebSocket) {
       waiters.set(id, waiter);
       try {
         mark('command sent', type);
-        socket.send(JSON.stringify({ ...input, type, id, credential }));
+        socket.send(JSON.stringify({ ...input, type, id, credential, peer }));
         return await waiter.promise;
       } finally {
         waiters.delete(id);

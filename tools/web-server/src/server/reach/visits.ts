@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import type { Peer } from '@callboard/contract';
 import { addressList, loopbackAddresses, plainAddress } from '@callboard/runtime/address-list';
 import type { Reach } from '@callboard/runtime/supervision';
 import { Rejection } from '../errors.ts';
@@ -12,6 +14,8 @@ export interface Visit {
   isSecure: boolean;
   /** The address of the client; that of the proxy, if it does not tell. */
   address: string;
+  /** The connection, unless a listed proxy stands between: the process at its other end is who asks. */
+  peer: Peer | undefined;
 }
 
 export interface Visits {
@@ -63,7 +67,7 @@ export function createVisits({ host, port, reach }: VisitsParts): Visits {
     const scheme = isSecure ? 'https' : 'http';
     const origin = originOf(scheme, headers.host ?? '');
     if (origin === null || !isOurs(origin, scheme)) throw refuse(OTHER_NAME);
-    return { origin, isSecure, address: peer };
+    return { origin, isSecure, address: peer, peer: peerOf(socket) };
   }
 
   function viaProxy(said: Forwarded, { headers }: IncomingMessage, peer: string): Visit {
@@ -72,7 +76,7 @@ export function createVisits({ host, port, reach }: VisitsParts): Visits {
     const origin = originOf(said.proto, said.host ?? headers.host ?? '');
     if (origin === null || origin !== reach.publicUrl)
       throw refuse(`The proxy was reached under another address than the public URL.${elsewhere}`);
-    return { origin, isSecure: origin.startsWith('https:'), address: said.address ?? peer };
+    return { origin, isSecure: origin.startsWith('https:'), address: said.address ?? peer, peer: undefined };
   }
 
   function read(request: IncomingMessage): Visit {
@@ -91,6 +95,13 @@ export function createVisits({ host, port, reach }: VisitsParts): Visits {
       return visit;
     },
   };
+}
+
+function peerOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): Peer | undefined {
+  if (remoteAddress === undefined || remotePort === undefined) return undefined;
+  if (localAddress === undefined || localPort === undefined) return undefined;
+  const [address, ownAddress] = [plainAddress(remoteAddress), plainAddress(localAddress)];
+  return { address, port: remotePort, ownAddress, ownPort: localPort };
 }
 
 /** What limits count by: an address, or the network of an IPv6 address, all of which one client has. */

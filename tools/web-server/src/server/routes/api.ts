@@ -56,7 +56,7 @@ const relays: Record<string, Relays> = {
 /** The part of the API that needs a login. */
 export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, options) => {
   const { client, hub, authenticator, visits, limit, streamsPerLogin } = options;
-  const ask = createAsk({ client, authenticator });
+  const ask = createAsk({ client, authenticator, visits });
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store');

@@ -14,8 +14,9 @@ export const loginRelays = {
   create_metrics_token: {
     summary: 'Make a token for monitoring',
     description:
-      'The token reads `GET /metrics` (Prometheus) and can do nothing else. It is returned this once, is listed among the logins as "Metrics", and is revoked there.',
+      'The token reads `GET /metrics` (Prometheus) and can do nothing else. It is returned this once, is listed among the logins as "Metrics", and is revoked there. An API token cannot make one.',
     status: 201,
+    problems: ['page_only'],
   },
   create_login_code: {
     summary: 'Make a login link for one more browser',

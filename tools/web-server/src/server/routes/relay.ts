@@ -17,6 +17,7 @@ import { examples } from '../openapi/examples.ts';
 import { json, problemResponses } from '../openapi/responses.ts';
 import { withExample } from '../openapi/schemas.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
+import type { Visits } from '../reach/visits.ts';
 
 /** Relays a command to the orchestrator with the credential of the request, which the orchestrator checks. */
 export type Ask = <T extends CommandType>(
@@ -26,9 +27,20 @@ export type Ask = <T extends CommandType>(
 ) => Promise<CommandReply<T>>;
 
 export const createAsk =
-  ({ client, authenticator }: { client: OrchestratorClient; authenticator: Authenticator }): Ask =>
+  ({
+    client,
+    authenticator,
+    visits,
+  }: {
+    client: OrchestratorClient;
+    authenticator: Authenticator;
+    visits: Visits;
+  }): Ask =>
   (request, type, input) =>
-    client.send(type, input, { credential: authenticator.loginOf(request).credential });
+    client.send(type, input, {
+      credential: authenticator.loginOf(request).credential,
+      peer: visits.of(request.raw).peer,
+    });
 
 /** The documentation and options of a route. Its address and schemas come from the contract. */
 export interface RelayNotes {
