@@ -11,7 +11,14 @@ const DraftToPut = Draft.omit({ updatedAt: true }).extend({
 /** What was begun to write for a stage, with the files of its next message. */
 export const draftCommands = {
   get_drafts: { time: 'read', input: z.object(onStage), reply: z.object({ drafts: z.array(Draft) }) },
-  put_draft: { input: DraftToPut, reply: z.object({ draft: Draft }) },
+  put_draft: {
+    input: DraftToPut,
+    reply: z.object({
+      draft: Draft,
+      /** The text of the message that this `MessageDraft` was sent as. Nothing was stored, and the value of `draft` is null. */
+      sent: z.string().optional(),
+    }),
+  },
   /** Stores a file for the next message. The sender chooses the id, so a repeated request stores the file once. */
   add_draft_file: {
     input: z.object({ ...onStage, fileId: z.uuid(), file: Attachment }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { StageId } from './ids.ts';
+import { MessageId, StageId } from './ids.ts';
 import { AttachedFile } from './messages.ts';
 
 /** The longest message, if JSON escapes each of its characters with six. */
@@ -7,7 +7,7 @@ const MOST_CHARACTERS = 1_300_000;
 
 /**
  * Unsent input of a person, stored by the server so that it survives a reload and a change of device. `key` says where it
- * belongs: `message` for the stage's message box, `files` for the files of that message (`DraftFile[]`, which only the
+ * belongs: `message` for the stage's message box (`MessageDraft`), `files` for the files of that message (`DraftFile[]`, which only the
  * server writes), `replaced:<message id>` for a message that another one replaced in the queue (`ReplacedMessage`), or
  * the id of a request.
  */
@@ -23,6 +23,15 @@ export const Draft = z.object({
   writer: z.string().max(100).nullable(),
 });
 export type Draft = z.infer<typeof Draft>;
+
+export const MESSAGE_KEY = 'message';
+
+/**
+ * The text of a message box, with the id that its message will have. The server removes the draft in the transaction that
+ * takes the message, and stores none for a message that it has: so a text that was sent is no draft again, on any device.
+ */
+export const MessageDraft = z.object({ text: z.string(), messageId: z.uuid().pipe(MessageId) });
+export type MessageDraft = z.infer<typeof MessageDraft>;
 
 export const FILES_KEY = 'files';
 

@@ -1,8 +1,9 @@
-import { MessageId } from '@callboard/contract';
+import { MESSAGE_KEY, MessageId } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { testQueue } from '../../test/support/test-queue.ts';
 import { busyTestSession, read, type TestSession, turnEnded } from '../../test/support/test-session.ts';
 import { sampleStage, stageId } from '../../test/support/test-store.ts';
+import { createDrafts } from './drafts.ts';
 
 async function setUp() {
   const session = await busyTestSession();
@@ -128,4 +129,25 @@ it('returns an urgent message to the held queue when a person interrupts before 
   await session.tell({ type: 'message-progress', messageId, progress: 'cancelled' });
   expect(await texts(session)).toEqual(['now!']);
   expect(await session.record()).toMatchObject({ state: 'idle', queueHeld: true });
+});
+
+it('lets go of the draft of a message as it takes it, keeps any other, and takes no draft of a message that was sent', async () => {
+  const { session, queue } = await setUp();
+  const { stageId: of, store } = session;
+  const drafts = createDrafts({ store });
+  const [messageId, other] = [MessageId.parse(crypto.randomUUID()), MessageId.parse(crypto.randomUUID())];
+  const write = (text: string, id = messageId) =>
+    drafts.put({ stageId: of, key: MESSAGE_KEY, value: { text, messageId: id }, writer: null });
+  await write('Hel'); // what was typed after it has not been saved yet
+  await queue.send(of, { message: 'Hello', messageId }, 'Bo');
+  expect(await drafts.list(of)).toEqual([]);
+  expect(session.events('draft-updated').at(-1)).toMatchObject({ key: MESSAGE_KEY, value: null });
+  await queue.send(of, { message: 'Hello', messageId }, 'Bo'); // from the page that was left before the reply
+  expect(await texts(session)).toEqual(['Hello']);
+
+  expect(await write('Hello')).toMatchObject({ draft: { value: null }, sent: 'Hello' });
+  expect(await drafts.list(of)).toEqual([]);
+  expect(await write('Meanwhile', other)).not.toHaveProperty('sent');
+  await queue.send(of, { message: 'Two', messageId: MessageId.parse(crypto.randomUUID()) }, 'Bo');
+  expect(await drafts.list(of)).toMatchObject([{ value: { text: 'Meanwhile', messageId: other } }]);
 });

@@ -17,7 +17,7 @@ import { Rejection } from '../lib/errors.ts';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { takeFiles } from './draft-files.ts';
-import { keepReplaced, removeReplaced } from './replaced-messages.ts';
+import { keepReplaced, removeDraftsOf } from './replaced-messages.ts';
 import { type SendParts, sendNew, sendRow, untilSent } from './send-message.ts';
 
 export interface MessageQueueParts extends SendParts {
@@ -129,7 +129,7 @@ async function send(
     const waits = (await tx.outbox.findQueued(stageId, messageId)) !== null;
     return { status: waits ? 'queued' : 'sent', messageId };
   }
-  if (messageId !== undefined) await removeReplaced(tx, stageId, messageId);
+  if (messageId !== undefined) await removeDraftsOf(tx, stageId, messageId);
   const reopened = await reopen(tx, stageId, actor);
   const replaced = mode === 'replace' ? await replaceAll(tx, parts, stageId) : undefined;
   const kept = await takeFiles(tx, stageId, files);

@@ -1,5 +1,7 @@
 import {
   type DraftFile,
+  MESSAGE_KEY,
+  MessageDraft,
   type MessageId,
   REPLACED_PREFIX,
   type ReplacedMessage,
@@ -24,9 +26,14 @@ export async function keepReplaced(tx: Tx, edges: Edges, row: MessageRow): Promi
   await saveDraft(tx, { stageId, key: REPLACED_PREFIX + edges.newWireId(), value, writer: null });
 }
 
-/** Removes the draft of a replaced message that is now sent; does nothing for any other message. */
-export async function removeReplaced(tx: Tx, stageId: StageId, messageId: MessageId): Promise<void> {
-  const key = REPLACED_PREFIX + messageId;
-  const drafts = await tx.drafts.listOf(stageId);
-  if (drafts.some((draft) => draft.key === key)) await saveDraft(tx, { stageId, key, value: null, writer: null });
+/**
+ * Removes the drafts of a message that is being taken: its text in the message box, or the message as one that was replaced.
+ * Another text stays: somebody may be writing it on another device.
+ */
+export async function removeDraftsOf(tx: Tx, stageId: StageId, messageId: MessageId): Promise<void> {
+  for (const { key, value } of await tx.drafts.listOf(stageId)) {
+    const isOfBox = key === MESSAGE_KEY && MessageDraft.safeParse(value).data?.messageId === messageId;
+    if (isOfBox || key === REPLACED_PREFIX + messageId)
+      await saveDraft(tx, { stageId, key, value: null, writer: null });
+  }
 }

@@ -41,7 +41,7 @@ export function messageCommands(parts: MessageParts): Pick<CommandHandlers, Mess
     remove_queued: async ({ stageId, messageId }) => ({ message: await messages.remove(stageId, messageId) }),
 
     get_drafts: async ({ stageId }) => ({ drafts: await drafts.list(stageId) }),
-    put_draft: async (draft) => ({ draft: await drafts.put(draft) }),
+    put_draft: (draft) => drafts.put(draft),
 
     add_draft_file: async ({ stageId, fileId, file }) => ({ file: await draftFiles.add(stageId, fileId, file) }),
     get_draft_file: async ({ stageId, fileId }) => ({ file: await draftFiles.get(stageId, fileId) }),

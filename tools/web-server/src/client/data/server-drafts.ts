@@ -20,14 +20,19 @@ export const draftsQuery = (stageId: StageId) =>
 /** Selects the draft with this key. */
 export const draftOf = (key: string) => (drafts: Draft[]) => drafts.find((draft) => draft.key === key);
 
-/** Stores a draft; a value of null removes it. Set `keepalive` if the page is about to close. */
+/**
+ * Stores a draft; a value of null removes it. Set `keepalive` if the page is about to close.
+ * @returns the text of its message, if it was sent already: then nothing was stored
+ */
 export async function putDraft(
   cache: QueryClient,
   draft: Pick<Draft, 'stageId' | 'key' | 'value'>,
   options: CallOptions = {},
-): Promise<void> {
+): Promise<string | null> {
   const kept = await client.command('put_draft', { ...draft, writer: TAB_ID }, options);
+  if (kept.sent !== undefined) return kept.sent;
   applyDraft(cache, kept.draft);
+  return null;
 }
 
 /** Puts a newer state of a draft into the cache; an older one changes nothing. */

@@ -35,7 +35,8 @@ export const sessionRelays = {
   get_drafts: { summary: 'List unsent drafts', problems: ['unknown_stage'] },
   put_draft: {
     summary: 'Save a draft',
-    description: '`key` is `message`, or the id of a request. A value of null removes it.',
+    description:
+      '`key` is `message`, or the id of a request. A value of null removes it. The value of `message` is `{text, messageId}`, with the id that its message will have: the server removes the draft as it takes that message. If it has that message already, it stores nothing and returns its text (`sent`).',
     problems: ['unknown_stage'],
   },
   add_draft_file: {

@@ -58,5 +58,7 @@ export function dropDraft(cache: QueryClient, request: Place): void {
   const { drop, saver } = useUnsaved.getState();
   drop(key);
   if (!isKnown) return;
-  saver.now(key, () => putDraft(cache, { stageId: request.stageId, key: request.requestId, value: null }));
+  saver.now(key, async () => {
+    await putDraft(cache, { stageId: request.stageId, key: request.requestId, value: null });
+  });
 }

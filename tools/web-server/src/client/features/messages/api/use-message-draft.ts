@@ -1,26 +1,44 @@
-import type { StageId } from '@callboard/contract';
+import { MESSAGE_KEY, MessageDraft, type MessageId, type StageId } from '@callboard/contract';
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { z } from 'zod';
 import { draftOf, draftsQuery, putDraft } from '../../../data/server-drafts.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
-import { useUnsent } from '../model/unsent-store.ts';
+import { newMessageId, type UnsentText, useUnsent } from '../model/unsent-store.ts';
 
-/** The key of the draft that a message box has. */
-export const KEY = 'message';
 const PAUSE_MS = 400;
 
-/** The text of a stage's message box. The server stores it a moment after it was typed. */
+/** An older page stored the text alone. */
+const Stored = z
+  .union([MessageDraft, z.string().transform((text) => ({ text, messageId: newMessageId() }))])
+  .nullable()
+  .catch(null);
+
+/** Returns the text of a stage's message box: what was typed here, or what the server has; null if that is nothing or not loaded. */
+export function currentDraft(cache: QueryClient, stageId: StageId): MessageDraft | null {
+  const stored = draftOf(MESSAGE_KEY)(cache.getQueryData(draftsQuery(stageId).queryKey) ?? []);
+  return useUnsent.getState().texts[stageId] ?? Stored.parse(stored?.value ?? null);
+}
+
+/** The text of a stage's message box. The browser keeps it at each key; the server stores it a moment later. */
 export function useMessageDraft(stageId: StageId) {
   const cache = useQueryClient();
-  const { data: stored } = useQuery({ ...draftsQuery(stageId), select: draftOf(KEY) });
+  const { data: drafts } = useQuery(draftsQuery(stageId));
   const unsaved = useUnsent(({ texts }) => texts[stageId]);
-  const { setText } = useUnsent.getState();
+  const isRestored = useUnsent(({ restored }) => restored.has(stageId));
+  const stored = Stored.parse(draftOf(MESSAGE_KEY)(drafts ?? [])?.value ?? null);
+  const isLoaded = drafts !== undefined;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: joined once, with what the server has when it is first known
+  useEffect(() => {
+    if (isRestored && isLoaded && unsaved !== undefined) joinWith(stageId, stored, unsaved);
+  }, [stageId, isRestored, isLoaded]);
 
   useEffect(() => {
-    if (unsaved === undefined) return;
-    const timer = setTimeout(() => void save(cache, stageId, unsaved), PAUSE_MS);
+    if (unsaved === undefined || isRestored) return;
+    const timer = setTimeout(() => void save(cache, stageId), PAUSE_MS);
     return () => clearTimeout(timer);
-  }, [cache, stageId, unsaved]);
+  }, [cache, stageId, unsaved, isRestored]);
 
   useEffect(() => {
     const saveNow = () => saveBeforeLeaving(cache, stageId);
@@ -31,33 +49,92 @@ export function useMessageDraft(stageId: StageId) {
     };
   }, [cache, stageId]);
 
-  const kept = typeof stored?.value === 'string' ? stored.value : '';
   return {
-    text: unsaved ?? kept,
-    setText: (text: string) => setText(stageId, text),
-    /** The message was sent: clears its draft, but not what was typed meanwhile. */
-    forget(sent: string) {
-      if ((useUnsent.getState().texts[stageId] ?? kept) === sent) setText(stageId, '');
+    text: unsaved?.text ?? stored?.text ?? '',
+    setText: (text: string) => changeText(cache, stageId, text),
+    /**
+     * Call it in the event that sends the text, with what it is sent with. Returns the id of its message: that of an earlier try, also
+     * of one before the page was left, if that sent the same.
+     */
+    begin(text: string, sentWith: string): MessageId {
+      const now = useUnsent.getState().texts[stageId] ?? currentDraft(cache, stageId);
+      const earlier = now !== null && 'sentWith' in now ? now.sentWith : null;
+      const isSame = now?.text === text && (earlier === null || earlier === sentWith);
+      const messageId = isSame ? now.messageId : newMessageId();
+      useUnsent.getState().setText(stageId, { text, messageId, sentWith });
+      return messageId;
+    },
+    /** The server has the message: its draft is gone there too. What was typed meanwhile stays. */
+    forget(messageId: MessageId) {
+      const unsent = useUnsent.getState().texts[stageId];
+      if (unsent?.messageId === messageId) useUnsent.getState().textSaved(stageId, unsent);
+      cache.setQueryData(draftsQuery(stageId).queryKey, (all) =>
+        all?.filter(({ key, value }) => key !== MESSAGE_KEY || Stored.parse(value)?.messageId !== messageId),
+      );
     },
   };
 }
 
-const draft = (stageId: StageId, text: string) => ({ stageId, key: KEY, value: text === '' ? null : text });
+/** Puts a text into the message box. One that may have been sent is another message from now on. */
+export function changeText(cache: QueryClient, stageId: StageId, text: string): void {
+  const now = currentDraft(cache, stageId);
+  const wasSent = now !== null && 'sentWith' in now && now.sentWith !== null;
+  const messageId = now === null || wasSent ? newMessageId() : now.messageId;
+  useUnsent.getState().setText(stageId, { text, messageId, sentWith: null });
+}
 
-async function save(cache: QueryClient, stageId: StageId, text: string): Promise<void> {
+/** The text that an earlier page left, and perhaps another one that was written on another device since: the box has both. */
+function joinWith(stageId: StageId, stored: MessageDraft | null, left: UnsentText): void {
+  const { setText, textSaved, joined } = useUnsent.getState();
+  const isOther = stored !== null && stored.messageId !== left.messageId && !left.text.includes(stored.text.trim());
+  if (isOther && stored.text.includes(left.text)) textSaved(stageId, left);
+  else if (isOther) setText(stageId, { ...left, text: stored.text + BETWEEN + left.text });
+  joined(stageId);
+}
+
+const BETWEEN = '\n\n';
+
+const draft = (stageId: StageId, { text, messageId }: UnsentText) => ({
+  stageId,
+  key: MESSAGE_KEY,
+  value: text === '' ? null : { text, messageId },
+});
+
+/** The saves under way, by stage: one at a time, so that an older text does not replace a newer one. */
+const saving = new Map<StageId, Promise<void>>();
+
+function save(cache: QueryClient, stageId: StageId): Promise<void> {
+  const next = (saving.get(stageId) ?? Promise.resolve()).then(() => saveNow(cache, stageId));
+  saving.set(stageId, next);
+  return next;
+}
+
+async function saveNow(cache: QueryClient, stageId: StageId): Promise<void> {
+  const unsent = useUnsent.getState().texts[stageId];
+  if (unsent === undefined) return;
   try {
-    await untilDelivered((_attempt, signal) => putDraft(cache, draft(stageId, text), { signal }));
-    useUnsent.getState().textSaved(stageId, text);
+    const sent = await untilDelivered((_attempt, signal) => putDraft(cache, draft(stageId, unsent), { signal }));
+    if (sent === null) useUnsent.getState().textSaved(stageId, unsent);
+    else wasSentAs(stageId, unsent, sent);
   } catch {
-    // The text stays in this tab; the next key pressed tries again.
+    // The browser keeps the text; the next key pressed tries again.
   }
 }
 
+/** The server has the message of a draft: its text is no draft any longer, but what was added to it is another one. */
+function wasSentAs(stageId: StageId, { messageId }: UnsentText, sent: string): void {
+  const { texts, setText, textSaved } = useUnsent.getState();
+  const now = texts[stageId];
+  if (now?.messageId !== messageId) return;
+  if (now.text === sent || now.text.endsWith(BETWEEN + sent)) textSaved(stageId, now);
+  else setText(stageId, { text: now.text, messageId: newMessageId(), sentWith: null });
+}
+
 function saveBeforeLeaving(cache: QueryClient, stageId: StageId): void {
-  const text = useUnsent.getState().texts[stageId];
-  if (text === undefined) return;
-  putDraft(cache, draft(stageId, text), { keepalive: true }).then(
-    () => useUnsent.getState().textSaved(stageId, text),
+  const unsent = useUnsent.getState().texts[stageId];
+  if (unsent === undefined || useUnsent.getState().restored.has(stageId)) return;
+  putDraft(cache, draft(stageId, unsent), { keepalive: true }).then(
+    (sent) => (sent === null ? useUnsent.getState().textSaved(stageId, unsent) : wasSentAs(stageId, unsent, sent)),
     () => undefined,
   );
 }

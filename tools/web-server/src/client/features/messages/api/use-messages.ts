@@ -1,13 +1,15 @@
-import { MessageId, type MessageMode, type MessagePatch, type StageId } from '@callboard/contract';
+import type { MessageId, MessageMode, MessagePatch, StageId } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
 import { useQueryClient } from '@tanstack/react-query';
-import { useRef } from 'react';
 import { queueQuery } from '../../../data/queries.ts';
 import { sendMessage } from '../../../data/stage-commands.ts';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
+import { newMessageId } from '../model/unsent-store.ts';
 
 export interface Outgoing {
   message: string;
+  messageId: MessageId;
   mode: MessageMode;
   isCommand: boolean;
   /** Ids of its files on the server. */
@@ -18,27 +20,20 @@ export interface Outgoing {
  * Sends a message to the stage's session. The caller shows a failure beside the text, which is kept. The same message
  * sent again has the same id, so that it does not arrive twice if only the reply was lost.
  */
-export function useSendMessage(stageId: StageId, done: (sent: Outgoing) => void) {
-  const lastTry = useRef({ content: '', messageId: MessageId.parse(crypto.randomUUID()) });
-
-  function messageIdOf({ message, isCommand, files }: Outgoing): MessageId {
-    const content = JSON.stringify([message, isCommand, files]);
-    if (lastTry.current.content !== content)
-      lastTry.current = { content, messageId: MessageId.parse(crypto.randomUUID()) };
-    return lastTry.current.messageId;
-  }
-
-  return useCommand({
-    run: (outgoing: Outgoing) => {
-      const { message, mode, isCommand, files } = outgoing;
-      return sendMessage(stageId, { message, messageId: messageIdOf(outgoing), mode, isCommand, files: [...files] });
+export const useSendMessage = (stageId: StageId, done: (sent: Outgoing) => void) =>
+  useCommand({
+    run: async (outgoing: Outgoing) => {
+      const body = { ...outgoing, files: [...outgoing.files] };
+      try {
+        return await sendMessage(stageId, body);
+      } catch (error) {
+        // Another device sent a message of this draft before more was typed here: this is another one.
+        if (!(error instanceof TransportError) || error.code !== 'message_id_reused') throw error;
+        return sendMessage(stageId, { ...body, messageId: newMessageId() });
+      }
     },
-    done: (_, outgoing) => {
-      lastTry.current.content = '';
-      done(outgoing);
-    },
+    done: (_, outgoing) => done(outgoing),
   });
-}
 
 /** A command on the queue. The queue is reloaded afterwards. */
 function useQueueCommand<Input>(stageId: StageId, run: (input: Input) => Promise<unknown>, failed?: string) {

@@ -40,13 +40,13 @@ export function Composer({
   isChecking,
   chips,
 }: ComposerProps) {
-  const { text, setText, forget } = useMessageDraft(stageId);
+  const { text, setText, begin, forget } = useMessageDraft(stageId);
   const [wantsCommand, setWantsCommand] = useState(false);
   const files = useFiles(stageId);
   const isStarted = state !== null;
   const isWorking = isStarted && isActive(state);
   const message = { text, isCommand: wantsCommand && mayBeCommand(text) };
-  const sending = useSending({ stageId, isStarted, message, files }, (sent) => {
+  const sending = useSending({ stageId, isStarted, message, files, begin }, (sent) => {
     forget(sent);
     setWantsCommand(false);
   });

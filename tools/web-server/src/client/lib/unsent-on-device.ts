@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { readStored, removeStored, writeStored } from './browser-storage.ts';
+
+const PREFIX = 'callboard-unsent';
+/** What nobody came back to for so long is removed. */
+const KEPT_MS = 30 * 24 * 60 * 60_000;
+
+/** What was typed and the server does not have, kept by this browser: a request of a page that is left may never leave the browser. */
+export interface UnsentOnDevice<T> {
+  /** All of them, by id. */
+  all(): Record<string, T>;
+  /** Call it in the event that changed the text: what comes later may not be reached. */
+  keep(id: string, value: T): void;
+  /** Forgets this value. Another one, of another tab perhaps, stays. */
+  forget(id: string, value: T): void;
+}
+
+/** @param kind what it is; one key of the browser's storage for each of its ids */
+export function unsentOnDevice<T>(kind: string, value: z.ZodType<T>): UnsentOnDevice<T> {
+  const prefix = `${PREFIX}-${kind}:`;
+  const Kept = z.object({ at: z.number(), value });
+  const read = (id: string) => readStored(prefix + id, Kept.nullable(), null);
+  return {
+    all() {
+      const kept: Record<string, T> = {};
+      for (const key of storedKeys()) {
+        if (!key.startsWith(prefix)) continue;
+        const found = read(key.slice(prefix.length));
+        if (found === null || Date.now() - found.at > KEPT_MS) removeStored(key);
+        else kept[key.slice(prefix.length)] = found.value;
+      }
+      return kept;
+    },
+    keep: (id, kept) => writeStored(prefix + id, { at: Date.now(), value: kept }),
+    forget(id, sent) {
+      const found = read(id);
+      if (found !== null && JSON.stringify(found.value) === JSON.stringify(sent)) removeStored(prefix + id);
+    },
+  };
+}
+
+function storedKeys(): string[] {
+  try {
+    return Object.keys(localStorage);
+  } catch {
+    return [];
+  }
+}
