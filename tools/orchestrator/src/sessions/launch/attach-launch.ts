@@ -1,6 +1,6 @@
 import type { LaunchId } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
-import { conversationTail, messagesInConversation } from '../../claude/conversation-file.ts';
+import { conversationTail, hooksInConversation, messagesInConversation } from '../../claude/conversation-file.ts';
 import { type Channel, openSpoolOnly, openStdioChannel } from '../../claude/launch/channel.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
 import { mayUserHooksAllow } from '../../claude/user-settings.ts';
@@ -38,6 +38,7 @@ export async function attachLaunch(
     worktree: stage?.worktree?.path ?? null,
     mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
     readConversation: (conversationId: string) => conversationTail(env, conversationId),
+    readHooks: (conversationId: string) => hooksInConversation(env, conversationId),
   };
   const executor = createSessionExecutor({ launch, process, channel: openOrRead(open, launch, process), place }, parts);
   const findMessages = (conversationId: string, messageIds: readonly string[]) =>
