@@ -15,6 +15,8 @@ export const Denial = z.object({
   detail: z.string().nullable(),
   /** The settings that the rule stands in, as Claude Code calls them: `policySettings`; left out if unknown. */
   settings: z.string().optional(),
+  /** With `hook`: it did not deny the call, it deferred it, which ended the turn. */
+  isDeferred: z.literal(true).optional(),
 });
 export type Denial = z.infer<typeof Denial>;
 

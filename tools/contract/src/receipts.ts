@@ -39,6 +39,8 @@ export const ReceiptCall = z.object({
   by: z.string().nullable(),
   /** The rule, the mode, or the words with it; null if there are none. */
   detail: z.string().nullable(),
+  /** Set if a hook changed the call: its command, if known, and what Claude wrote; `asked` is what ran. */
+  changed: z.object({ hook: z.string().nullable(), from: z.string() }).optional(),
   /** Whether a subagent called it. */
   isAgents: z.boolean(),
 });

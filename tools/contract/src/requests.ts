@@ -47,6 +47,15 @@ export const HeldAnswer = z.object({
 });
 export type HeldAnswer = z.infer<typeof HeldAnswer>;
 
+/** A hook of a settings file gave a call another input than the one that Claude wrote. */
+export const InputChange = z.object({
+  /** The hook's command, or what else is known of it; null if Claude Code does not tell. */
+  hook: z.string().nullable(),
+  /** What Claude wrote. */
+  from: ToolInput,
+});
+export type InputChange = z.infer<typeof InputChange>;
+
 /**
  * A request that waits for a person. A `network` request comes from a command in the sandbox that wants to reach a host: `input` has the
  * `host`, and `toolUseId` is empty because Claude Code does not say which call it belongs to. An `elicitation` comes from an MCP server, not
@@ -79,6 +88,8 @@ export const PendingRequest = z.object({
   stakes: z.array(Stake).default([]),
   /** For a `Write`: whether its file existed when it asked; left out if unknown. */
   fileExists: z.boolean().optional(),
+  /** Set if a hook changed the call: `input` is what would run. Left out if Claude wrote it. */
+  inputChange: InputChange.optional(),
   createdAt: z.iso.datetime(),
   /** When it is denied automatically, if the project has a time limit. */
   expiresAt: z.iso.datetime().nullable().default(null),
@@ -148,6 +159,8 @@ export const Decision = z.object({
   reason: z.string().nullable(),
   answers: z.record(z.string(), z.string()).nullable(),
   updatedInput: ToolInput.nullable(),
+  /** Set if a hook changed the call before a person was asked: what was decided on is not what Claude wrote. */
+  inputChange: InputChange.optional(),
   delivery: Delivery,
   /** Set if Claude Code denied the call itself and asked nobody, so there was no request; null if a person was asked. */
   denial: Denial.nullable().default(null),

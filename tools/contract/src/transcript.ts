@@ -28,6 +28,7 @@ export const NoticeCode = z.enum([
   'beyond-budget',
   'budget-near',
   'budget-spent',
+  'call-deferred',
   'check',
   'cli-gaps',
   'compacted',
@@ -43,6 +44,7 @@ export const NoticeCode = z.enum([
   'going-back-undone',
   'in-terminal',
   'informational',
+  'input-changed',
   'launch-failed',
   'leftovers',
   'leftovers-ended',
@@ -89,6 +91,15 @@ export type NoticeCode = z.infer<typeof NoticeCode>;
 export const RanBy = z.enum(['person', 'rule', 'parts', 'hook', 'mode', 'classifier', 'other']);
 export type RanBy = z.infer<typeof RanBy>;
 
+/** A tool call whose input a hook changed, with the input that took the place of Claude's. */
+export const ChangedCall = z.object({
+  toolUseId: z.string(),
+  input: ToolInput,
+  /** The hook's command; null if Claude Code does not tell. */
+  hook: z.string().nullable(),
+});
+export type ChangedCall = z.infer<typeof ChangedCall>;
+
 /** One thing that happened in a session, as a person reads it. */
 export const TranscriptEntry = z.discriminatedUnion('kind', [
   z.object({
@@ -132,6 +143,8 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     /** A `NoticeCode`; another Callboard, older or newer, may have stored one that is not in that list. */
     code: z.string(),
     text: z.string(),
+    /** With `input-changed`, if the call is known. Of several for one call, the newest tells what ran. */
+    changedCall: ChangedCall.optional(),
   }),
   /** A line of an unknown type, stored and shown as it came. */
   z.object({ ...base, kind: z.literal('unknown'), raw: z.unknown() }),

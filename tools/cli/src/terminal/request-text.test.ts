@@ -117,3 +117,10 @@ it('names stakes once each', () => {
   const stakes = ['network', 'installs', 'network'].map((code) => ({ code, text: '' }));
   expect(stakesOf(sampleRequest({ stakes }))).toBe('network, installs');
 });
+
+it('says that a hook changed the call, and shows what Claude wrote', () => {
+  const inputChange = { hook: 'rewrite.sh', from: { command: 'echo original' } };
+  const text = textOf({ input: { command: 'echo rewritten' }, inputChange });
+  for (const line of ['$ echo rewritten', '! The hook rewrite.sh changed this call. Claude wrote:', '$ echo original'])
+    expect(text).toContain(line);
+});

@@ -47,6 +47,7 @@ export function requestLines(request: PendingRequest, place: RequestPlace): stri
     ),
     ...indented([heading], '  ', width),
     ...indented(inputLines(request, style), INDENT, width),
+    ...changedLines(request, style, width),
     ...indented([...reasonLines(request, folder), ...stakes], '  ', width),
     ...(warning === null ? [] : indented([style.fail(warning)], '  ', width)),
   ];
@@ -81,6 +82,16 @@ export function requestLine(request: PendingRequest): string {
 /** Returns what is at stake in a few words; empty if nothing is known. */
 export const stakesOf = ({ stakes }: PendingRequest): string =>
   [...new Set(stakes.map(({ code }) => STAKE_WORDS[code]))].join(', ');
+
+/** That a hook changed the call, and what Claude wrote. */
+function changedLines({ inputChange, ...request }: PendingRequest, style: Style, width: number): string[] {
+  if (inputChange === undefined) return [];
+  const who = inputChange.hook === null ? 'A hook' : `The hook ${visibleLine(inputChange.hook, 'command')}`;
+  return [
+    ...indented([style.call(`! ${who} changed this call. Claude wrote:`)], '  ', width),
+    ...indented(inputLines({ ...request, input: inputChange.from }, style), INDENT, width),
+  ];
+}
 
 function inputLines(request: PendingRequest, style: Style): string[] {
   const { kind, input, toolName } = request;

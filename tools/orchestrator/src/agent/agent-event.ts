@@ -2,6 +2,7 @@ import type {
   BackgroundTask,
   Capabilities,
   Denial,
+  InputChange,
   LeavesSandbox,
   LimitWait,
   LimitWindow,
@@ -73,6 +74,8 @@ export type AgentEvent =
       /** The process reported whether the call ran, and who allowed or denied it. */
       isTold?: true;
     }
+  /** A hook gave a call another input. The process names the tool, not the call; its record of the conversation has both. */
+  | { type: 'hook-changed-input'; change: HookInput }
   /** The process itself denied a call; its result follows. */
   | { type: 'call-denied'; toolUseId: string; toolName: string; denial: Denial; reason: string | null }
   /** The result of a call has news of the agent's todo list. */
@@ -135,6 +138,24 @@ export type AgentBlock =
   /** A block that is not shown, for instance redacted thinking. It keeps its index in the message. */
   | { kind: 'other' };
 
+/** An input that a hook gave a call. */
+export interface HookInput {
+  /** `before`: before it was decided whether the call may run. `deciding`: with the hook's own decision on a request. */
+  when: 'before' | 'deciding';
+  toolName: string;
+  input: ToolInput;
+  /** Identifies what the hook printed, to find it in the record. */
+  digest: string;
+}
+
+/** What Claude Code's own record says of a hook that ran. */
+export interface RecordedHook {
+  toolUseId: string;
+  /** As `HookInput.digest`. */
+  digest: string;
+  command: string | null;
+}
+
 /** A tool call, or an MCP server's form, that waits for a person's decision. */
 export interface Ask {
   toolName: string;
@@ -152,6 +173,8 @@ export interface Ask {
   leavesSandbox: LeavesSandbox | null;
   /** Whether the file of a `Write` existed when it asked; left out if unknown. */
   fileExists?: boolean;
+  /** How a hook changed the call; left out if Claude wrote it. */
+  inputChange?: InputChange;
 }
 
 /** Whether the account's limits let the agent go on. */
@@ -175,6 +198,8 @@ export interface TurnEnd {
   tokens: TokenUsage | null;
   /** The turn's calls that were denied, whoever denied them. */
   denied?: readonly string[];
+  /** The call that a hook deferred: it did not run, and the turn ended with it. */
+  deferred?: { toolUseId: string; toolName: string };
   /** The messages that the turn worked on, as far as the process reports them. */
   messageIds?: readonly string[];
 }

@@ -1,10 +1,12 @@
 import { createReadStream } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import type { RecordedHook } from '../agent/agent-event.ts';
 import { parseJson } from '../lib/parse-json.ts';
 import { pathExists } from '../lib/path-exists.ts';
+import { digestOf } from './translate-system.ts';
 import { configFolder } from './user-settings.ts';
 
 /** Claude Code keeps its conversations here, in one folder for each working directory. */
@@ -118,6 +120,50 @@ export async function conversationTail(
     }
   }
   return { texts, toolUseIds, isWhole };
+}
+
+/** A hook that ran for a call, as Claude Code's record has it. */
+const HookRan = z.object({
+  attachment: z.object({
+    toolUseID: z.string(),
+    stdout: z.string(),
+    command: z.string().nullish().catch(null),
+  }),
+});
+/** How many records of subagents are read for hooks: those that were written to last. */
+const MOST_SUBAGENTS = 32;
+
+/**
+ * Reads which hooks ran for which calls at the end of a conversation, its subagents included. The output of the CLI names the tool
+ * alone; its record follows up to 0.2 s later (2.1.330).
+ */
+export async function hooksInConversation(
+  env: Readonly<Record<string, string>>,
+  conversationId: string,
+): Promise<RecordedHook[]> {
+  const file = await conversationFile(env, conversationId);
+  if (file === null) return [];
+  const hooks: RecordedHook[] = [];
+  for (const each of [file, ...(await subagentFiles(file.replace(/\.jsonl$/, '')))]) {
+    const { text } = await readTail(each);
+    for (const line of text.split('\n')) {
+      const ran = line.includes('"hook_success"') ? HookRan.safeParse(parseJson(line)).data?.attachment : undefined;
+      if (ran === undefined) continue;
+      hooks.push({ toolUseId: ran.toolUseID, digest: digestOf(ran.stdout), command: ran.command ?? null });
+    }
+  }
+  return hooks;
+}
+
+async function subagentFiles(conversation: string): Promise<string[]> {
+  const folder = join(conversation, 'subagents');
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.jsonl'));
+  const files = names.map(async (name) => {
+    const path = join(folder, name);
+    return { path, at: (await stat(path)).mtimeMs };
+  });
+  const newest = (await Promise.all(files)).toSorted((a, b) => b.at - a.at).slice(0, MOST_SUBAGENTS);
+  return newest.map(({ path }) => path);
 }
 
 async function readTail(path: string): Promise<{ text: string; isWhole: boolean }> {

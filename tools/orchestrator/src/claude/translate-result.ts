@@ -13,6 +13,9 @@ export function translateResult(result: z.infer<typeof ResultMessage>): TurnEnd 
     costUsd: result.total_cost_usd ?? null,
     tokens: tokensOf(result.modelUsage),
     messageIds: result.user_message_uuids,
+    ...(result.deferred_tool_use !== undefined && {
+      deferred: { toolUseId: result.deferred_tool_use.id, toolName: result.deferred_tool_use.name },
+    }),
     denied: result.permission_denials.flatMap((call) => (call === null ? [] : [call.tool_use_id])),
   };
   const aborted = result.terminal_reason === 'aborted_tools' || result.terminal_reason === 'aborted_streaming';

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { NoticeCode } from '@callboard/contract';
 import type { AgentEvent } from '../agent/agent-event.ts';
+import { parseJson } from '../lib/parse-json.ts';
 import { translateDenied } from './translate-denial.ts';
 import * as wire from './wire/messages.ts';
 
@@ -18,7 +20,7 @@ const SILENT = new Set([
   'task_updated',
   'task_notification', // the live set of tasks follows as background_tasks_changed
   'hook_started',
-  'hook_response',
+  'hook_progress',
   'session_state_changed',
   'session_title_changed',
   'control_request_progress',
@@ -54,6 +56,8 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
       const { data } = wire.SystemStatus.safeParse(message);
       return data?.permissionMode === undefined ? [] : [{ type: 'mode-changed', mode: data.permissionMode }];
     }
+    case 'hook_response':
+      return hookInput(message);
     case 'task_started': {
       const { data } = wire.TaskStarted.safeParse(message);
       if (data === undefined) return null;
@@ -73,6 +77,23 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
     default:
       return translateNotice(subtype, message);
   }
+}
+
+/** Identifies what a hook printed: the CLI's record of the conversation has the same text, with the call (2.1.330). */
+export const digestOf = (stdout: string): string => createHash('sha256').update(stdout).digest('hex');
+
+/** An input that a hook gave its call; nothing for a hook that changes none. */
+function hookInput(message: Record<string, unknown>): AgentEvent[] {
+  const { data } = wire.HookResponse.safeParse(message);
+  if (data === undefined || !data.stdout.includes('updatedInput')) return [];
+  const output = wire.HookOutput.safeParse(parseJson(data.stdout)).data?.hookSpecificOutput;
+  if (output === undefined || output.hookEventName !== data.hook_event) return [];
+  const [when, input] =
+    output.hookEventName === 'PreToolUse'
+      ? (['before', output.updatedInput] as const)
+      : (['deciding', output.decision.updatedInput] as const);
+  const toolName = data.hook_name.slice(data.hook_name.indexOf(':') + 1); // "PreToolUse:Bash"
+  return [{ type: 'hook-changed-input', change: { when, toolName, input, digest: digestOf(data.stdout) } }];
 }
 
 function translateNotice(subtype: string, message: Record<string, unknown>): AgentEvent[] | null {

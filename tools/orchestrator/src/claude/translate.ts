@@ -102,6 +102,8 @@ function translateMessage(type: string, message: Record<string, unknown>): Agent
       return translateSystem(message) ?? [shownRaw(message)];
     case 'rate_limit_event':
       return known(wire.RateLimitEvent, message, ({ rate_limit_info }) => [limitsReported(rate_limit_info)]);
+    case 'attachment': // a resumed process prints what hooks of a deferred call said (2.1.330)
+      return known(wire.HookAttachment, message, () => []);
     case 'tool_progress': // a heartbeat of a long tool call
     case 'keep_alive':
     case 'auth_status':

@@ -10,10 +10,19 @@ import { takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { stopCheck } from './checks.ts';
 import { addCliGap, MINIMAL_MODE } from './cli-gaps.ts';
-import { callDenied, deniedInTurn, forgetCall, keepCall } from './denials.ts';
+import {
+  callDeferred,
+  callDenied,
+  deferredAgain,
+  deniedInTurn,
+  dropDeferred,
+  forgetCall,
+  keepCall,
+} from './denials.ts';
 import { checkCommandOutput, checkEcho, foreignControl, takeMode } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
 import { firstMessage } from './first-message.ts';
+import { hookChangedInput } from './hook-inputs.ts';
 import { hasUnreadMessages } from './message-delivery.ts';
 import { checkStrangers, peerMessage, takeStranger } from './peer-messages.ts';
 import { recordRuleUse } from './permission-rules.ts';
@@ -51,6 +60,7 @@ const HANDLERS: Handlers = {
   block: contentBlock,
   'tool-result': toolResult,
   'call-denied': callDenied,
+  'hook-changed-input': hookChangedInput,
   todos: ({ change }, { news }) => setFields(change, { todos: [...todosAfterNews(change.record.todos, news)] }),
   asked,
   'asked-unknown': refuse,
@@ -96,8 +106,10 @@ async function turnStarted(context: EventContext, event: EventOf<'turn-started'>
 async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   const { tx, change, launchId } = context;
   await markRead(context, end.messageIds ?? []);
+  if (end.deferred !== undefined) deferredAgain(change, end.deferred.toolUseId);
   await checkStrangers(context);
   await deniedInTurn(context, end.denied ?? []);
+  if (end.deferred !== undefined) await callDeferred(context, end.deferred);
   const costUsd = costOfTurn(change.record, end);
   await spend(tx, change, { usd: costUsd ?? 0, tokens: tokensOfTurn(change.record, end) });
   const { record } = change;
@@ -138,6 +150,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     ...waiting,
   };
   addEntry(change, tx.now, { kind: 'turn-end', parentToolUseId: null, outcome, message, durationMs, costUsd });
+  if (isUnread) dropDeferred(change, tx.now);
   await closeStaleNetwork(context, true);
   if (outcome === 'succeeded') await answerComments(tx, record.stageId);
 }
@@ -208,6 +221,7 @@ async function toolResult(context: EventContext, event: EventOf<'tool-result'>):
   const sandboxFailure = context.sandbox.isOn ? event.sandboxFailure : null;
   addEntry(change, tx.now, { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) });
   callEnded(change, event.toolUseId);
+  deferredAgain(change, event.toolUseId);
   await sandboxResult(context, event);
   await recordRuleUse(context, event);
   if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);

@@ -84,6 +84,41 @@ export async function deniedInTurn(context: EventContext, toolUseIds: readonly s
   }
 }
 
+/** Records that a hook deferred a call, with which its turn ended: for people it is like a denial, as it did not run and nobody was asked. */
+export async function callDeferred(
+  context: EventContext,
+  call: { toolUseId: string; toolName: string },
+): Promise<void> {
+  const { change, launchId } = context;
+  const { toolUseId, toolName } = call;
+  const asked = ownProperty(change.record.calls, toolUseId)?.asked ?? toolName;
+  await callDenied(context, { ...call, denial: { source: 'hook', detail: null, isDeferred: true }, reason: null });
+  change.record = { ...change.record, deferred: { toolUseId, asked, launchId } };
+}
+
+/**
+ * A message is given to Claude after a deferred call. The process that deferred it then drops the call, and tells Claude that its
+ * result is missing; it prints neither (2.1.330). A resumed process takes the call up again first: see `deferredAgain`.
+ */
+export function dropDeferred(change: SessionChange, at: string): void {
+  const { deferred, launchId } = change.record;
+  if (deferred === null || deferred.launchId !== launchId) return;
+  change.record = { ...change.record, deferred: null };
+  const text = `With this message Claude reads that the deferred call ${deferred.asked} has no result (“[Tool result missing due to internal error]”). It did not run, and does not unless Claude makes it again.`;
+  addNotice(change, at, { level: 'warning', code: 'call-deferred', text });
+}
+
+/**
+ * A resumed process has taken up the deferred call: it begins with a turn of its own, under the id of a message that nobody sent
+ * (2.1.330). Whatever else nobody sent stays a stranger.
+ */
+export function deferredAgain(change: SessionChange, toolUseId: string): void {
+  const { deferred, strangers, launchId } = change.record;
+  if (deferred?.toolUseId !== toolUseId || deferred.launchId === launchId) return;
+  const [own] = strangers;
+  change.record = { ...change.record, deferred: null, strangers: strangers.slice(1), ownMessage: own ?? null };
+}
+
 /** Adds the rule that denied a call, if the session still shows that denial. */
 export function nameDenial(change: SessionChange, toolUseId: string, named: Pick<Denial, 'detail' | 'settings'>): void {
   const { lastCall, openDenial } = change.record;
@@ -111,6 +146,7 @@ export function acknowledgeDenial(change: SessionChange, at: string, actor: stri
       `${stageId} has no denial to acknowledge. Someone may have acknowledged it already.`,
     );
   closeDenial(change);
-  const text = `${actor} acknowledged that Claude Code denied ${openDenial.asked}.`;
+  const what = openDenial.isDeferred === true ? 'a hook deferred' : 'Claude Code denied';
+  const text = `${actor} acknowledged that ${what} ${openDenial.asked}.`;
   addNotice(change, at, { level: 'info', code: 'denial-acknowledged', text });
 }

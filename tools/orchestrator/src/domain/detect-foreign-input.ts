@@ -3,9 +3,10 @@ import type { OutboxRow } from '../store/records.ts';
 import type { EventContext } from './event-context.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
 
-/** Whether Callboard gave this message to the process. */
-async function isFromCallboard({ tx, launchId }: EventContext, messageId: string | null): Promise<boolean> {
+/** Whether Callboard gave this message to the process, or it is the process's own. */
+async function isFromCallboard({ tx, launchId, change }: EventContext, messageId: string | null): Promise<boolean> {
   if (messageId === null) return false;
+  if (messageId === change.record.ownMessage) return true;
   return (await tx.outbox.findByWireId(launchId, messageId))?.body.kind === 'message';
 }
 

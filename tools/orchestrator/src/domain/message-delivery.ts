@@ -8,7 +8,7 @@ import {
 import { type MessageRow, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { budgetBefore, withhold } from './budgets.ts';
-import { closeDenial } from './denials.ts';
+import { closeDenial, dropDeferred } from './denials.ts';
 import { endUndo } from './going-back.ts';
 import { isStageOnHold } from './holds.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
@@ -88,6 +88,7 @@ export async function deliver(tx: Tx, change: SessionChange, row: MessageRow): P
   // Whoever writes to Claude has looked at what failed: it gets all its attempts again.
   const seen = row.actor === null || check === null ? check : { ...check, failures: 0 };
   change.record = { ...change.record, turnRunning: true, check: seen, spentBudget: null };
+  dropDeferred(change, tx.now);
   closeDenial(change); // whoever wrote the message has dealt with it
   change.queueChanged = true;
   await tx.emit({ type: 'message-sent', data: { stageId, messageId: row.wireId, text: row.body.text } });

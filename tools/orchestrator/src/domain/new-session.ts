@@ -64,8 +64,8 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     beyondBudget: false,
     spentBudget: null,
     launchState: 'ended',
-    ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [] },
-    lastCall: null,
+    ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [], hookInputs: [], hookInputsShown: [] },
+    ...{ lastCall: null, deferred: null, ownMessage: null },
     taskStarts: {},
     ...{ goneBack: [], isGoingBack: false, goingBack: null, undo: null, conversationRecord: null },
   };

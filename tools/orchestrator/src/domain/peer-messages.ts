@@ -11,15 +11,17 @@ const MOST_STRANGERS = 100;
 
 /**
  * Handles a message that did not come from Callboard. If other sessions may write, the message is kept until the CLI
- * reports its sender, right after it. Otherwise raises an alarm.
+ * reports its sender, right after it; if a deferred call is due, until the CLI takes it up. Otherwise raises an alarm.
  */
 export async function takeStranger(
   context: EventContext,
   messageId: string,
   progress: 'consumed' | 'finished' | 'cancelled',
 ): Promise<void> {
-  const { change, mayPeersWrite } = context;
-  if (!mayPeersWrite) return checkMessages(context, [messageId]);
+  const { change, mayPeersWrite, launchId } = context;
+  const { deferred } = change.record;
+  const mayBeOwn = deferred !== null && deferred.launchId !== launchId;
+  if (!mayPeersWrite && !mayBeOwn) return checkMessages(context, [messageId]);
   if (progress !== 'consumed') return; // the sender was reported by then, or `checkStrangers` raises the alarm
   const strangers = [...new Set([...change.record.strangers, messageId])].slice(-MOST_STRANGERS);
   change.record = { ...change.record, strangers };

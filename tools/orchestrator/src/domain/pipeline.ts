@@ -126,7 +126,10 @@ export async function passGate(tx: Tx, change: SessionChange, stage: Stage): Pro
   if (finished === undefined || next === undefined) return;
   if (finished.gate === 'human' || record.openDenial !== null) {
     change.record = { ...record, atGate: true };
-    const denied = record.openDenial === null ? '' : ', but Claude Code denied its last tool call';
+    const denied =
+      record.openDenial === null
+        ? ''
+        : `, but ${record.openDenial.isDeferred ? 'a hook deferred' : 'Claude Code denied'} its last tool call`;
     notePhase(tx, change, `Phase "${finished.name}" is finished${denied}. "${next.name}" begins when you start it.`);
   } else {
     await beginPhase(tx, change, { stage, phase: next });

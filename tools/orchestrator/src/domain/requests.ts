@@ -64,13 +64,14 @@ export async function decideRequest(
   request: PendingRequest,
   verdict: Verdict,
 ): Promise<Decision> {
-  const { stageId, requestId, kind, toolName, toolUseId, createdAt } = request;
+  const { stageId, requestId, kind, toolName, toolUseId, createdAt, inputChange } = request;
   const waitedMs = Math.max(0, Date.parse(tx.now) - Date.parse(createdAt));
   const asked = requestKinds[kind].describe(request, (await tx.stages.find(stageId))?.worktree?.path ?? null);
   const open = { denial: null, lost: null, settlement: null };
   const decision: Decision = {
     ...{ stageId, requestId, kind, toolName, toolUseId, asked },
     ...{ at: tx.now, waitedMs, ...verdict, ...open },
+    ...(inputChange !== undefined && { inputChange }),
   };
   await tx.requests.decide(decision);
   callDecided(change, tx.now, toolUseId);

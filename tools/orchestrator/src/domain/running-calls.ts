@@ -24,12 +24,26 @@ interface BegunCall {
 
 /** Claude has made a tool call. */
 export function callBegan(change: SessionChange, now: string, begun: BegunCall): void {
-  const { toolUseId, toolName, parentToolUseId, input, description } = begun;
+  const { toolUseId, toolName, parentToolUseId } = begun;
   const others = change.record.running.filter((call) => call.toolUseId !== toolUseId);
-  const isCommand = COMMANDS.has(toolName) && typeof input.command === 'string';
-  const action = oneLine(isCommand ? String(input.command) : description, LONGEST_ACTION);
+  const { action, isCommand } = actionOf(begun);
   const call = { toolUseId, parentToolUseId, toolName, action, isCommand, since: now, isAsking: false };
   change.record = { ...change.record, running: [...others, call].slice(-MOST_CALLS) };
+}
+
+function actionOf({ toolName, input, description }: Pick<BegunCall, 'toolName' | 'input' | 'description'>) {
+  const isCommand = COMMANDS.has(toolName) && typeof input.command === 'string';
+  return { isCommand, action: oneLine(isCommand ? String(input.command) : description, LONGEST_ACTION) };
+}
+
+/** A hook has changed a call that runs, or waits to run. */
+export function callChanged(
+  change: SessionChange,
+  toolUseId: string,
+  changed: Pick<BegunCall, 'input' | 'description'>,
+): void {
+  const call = change.record.running.find((one) => one.toolUseId === toolUseId);
+  if (call !== undefined) changeCall(change, toolUseId, actionOf({ ...changed, toolName: call.toolName }));
 }
 
 /** The result of a call has arrived. What a subagent ran ends with the call that started the subagent. */

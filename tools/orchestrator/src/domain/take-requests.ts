@@ -4,8 +4,10 @@ import type { AgentEvent } from '../agent/agent-event.ts';
 import { withLeaving } from '../agent/leaves-sandbox.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import type { Tx } from '../store/store.ts';
+import { deferredAgain } from './denials.ts';
 import { foreignControl, takeMode } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
+import { changeOfAsked, hookDecided } from './hook-inputs.ts';
 import { closeRequest, openRequest, setDelivery } from './requests.ts';
 import { isSameAnswer } from './same-answer.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
@@ -27,7 +29,9 @@ type Asked = Pick<Extract<AgentEvent, { type: 'asked' }>, 'requestId' | 'kind' |
  */
 export async function asked(context: EventContext, { requestId, kind, ask: told }: Asked): Promise<void> {
   const { tx, change, launchId, sandbox } = context;
-  const ask = withLeaving(told, sandbox.isOn);
+  deferredAgain(change, told.toolUseId);
+  const inputChange = await changeOfAsked(context, told);
+  const ask = { ...withLeaving(told, sandbox.isOn), ...(inputChange !== undefined && { inputChange }) };
   const id = RequestId.parse(requestId);
   const bytes = Buffer.byteLength(JSON.stringify(ask));
   if (bytes <= SMALL_ASK) return openRequest(tx, change, { requestId: id, kind, ask });
@@ -127,6 +131,7 @@ const UNASKED = 'it asks permission in a way that Callboard does not understand,
 export async function withdrawn({ tx, change, launchId }: EventContext, requestId: string): Promise<void> {
   const stored = await tx.requests.find(change.record.stageId, RequestId.parse(requestId));
   if (stored === null) return;
+  hookDecided(change, stored.request);
   if (stored.decision === null) {
     await closeRequest(tx, change, stored.request, await whyWithdrawn(tx, change, launchId, stored.request));
     return;

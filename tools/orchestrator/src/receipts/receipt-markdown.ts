@@ -53,7 +53,7 @@ function bounded(parts: readonly string[]): string {
 }
 
 function turnText({ number, message, by, calls }: ReceiptTurn): string {
-  const named = calls.filter(({ reason }) => NAMED.includes(reason));
+  const named = calls.filter(({ reason, changed }) => NAMED.includes(reason) || changed !== undefined);
   if (named.length === 0) return '';
   const who = message === null ? 'begun by Claude Code' : `${by ?? 'Callboard'}: ${plain(message)}`;
   const more = named.length - NAMED_CALLS;
@@ -65,7 +65,13 @@ function turnText({ number, message, by, calls }: ReceiptTurn): string {
   ].join('\n');
 }
 
-function callText({ asked, reason, by, detail }: ReceiptCall): string {
+function callText(call: ReceiptCall): string {
+  const { changed } = call;
+  const who = changed?.hook == null ? 'a hook' : `the hook ${code(changed.hook)}`;
+  return `${whyText(call)}${changed === undefined ? '' : `; ${who} changed it from ${code(changed.from)}`}`;
+}
+
+function whyText({ asked, reason, by, detail }: ReceiptCall): string {
   const how =
     by === null || reason === 'rule' ? RECEIPT_WORDS[reason] : RECEIPT_WORDS[reason].replace('a person', plain(by));
   if (reason !== 'rule' || detail === null)

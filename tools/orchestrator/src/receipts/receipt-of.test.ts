@@ -140,3 +140,13 @@ it('counts every tool call of any transcript exactly once', () => {
     }),
   );
 });
+
+it('says what ran where a hook changed a call, and what Claude had written', () => {
+  const changedCall = { toolUseId: 'a', input: { command: 'npm b' }, hook: 'rewrite.sh' };
+  const notice = { kind: 'notice', level: 'warning', code: 'input-changed', text: 'Changed.', changedCall };
+  const receipt = make(transcript(user(), use('a'), result('a', { ranBy: 'mode' }), notice, end));
+  expect(receipt.turns[0]?.calls).toMatchObject([
+    { asked: 'Bash npm b', reason: 'mode', changed: { hook: 'rewrite.sh', from: 'Bash npm a' } },
+  ]);
+  expect(receiptMarkdown(receipt)).toContain('the hook ` rewrite.sh ` changed it from ` Bash npm a `');
+});

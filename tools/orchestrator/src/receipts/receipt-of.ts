@@ -1,4 +1,5 @@
 import type {
+  ChangedCall,
   Decision,
   PermissionRule,
   RanBy,
@@ -33,10 +34,19 @@ export function receiptOf({ stage, entries, decisions, rules }: ReceiptSources):
   const results = new Map<string, Result>();
   for (const entry of entries) if (entry.kind === 'tool-result') results.set(entry.toolUseId, entry);
   const decided = byCall(decisions);
-  const turns = turnsOf(entries, (use) => {
-    const asked = describeTool(use.toolName, use.input, stage.worktree?.path ?? null);
+  const changes = new Map<string, ChangedCall>();
+  for (const entry of entries)
+    if (entry.kind === 'notice' && entry.changedCall !== undefined)
+      changes.set(entry.changedCall.toolUseId, entry.changedCall);
+  const folder = stage.worktree?.path ?? null;
+  const turns = turnsOf(entries, (written) => {
+    const change = changes.get(written.toolUseId);
+    const use = change === undefined ? written : { ...written, input: change.input };
+    const asked = describeTool(use.toolName, use.input, folder);
+    const from = describeTool(written.toolName, written.input, folder);
+    const changed = change !== undefined && { changed: { hook: change.hook, from } };
     const facts = { decision: decided.get(use.toolUseId), result: results.get(use.toolUseId), use, rules };
-    return { toolUseId: use.toolUseId, asked, isAgents: use.parentToolUseId !== null, ...why(facts) };
+    return { toolUseId: use.toolUseId, asked, isAgents: use.parentToolUseId !== null, ...changed, ...why(facts) };
   });
   const calls = turns.flatMap((turn) => turn.calls);
   const known = new Set(calls.map(({ toolUseId }) => toolUseId));
@@ -123,6 +133,7 @@ function whyDecided({ outcome, by, reason, denial }: Decision): Why {
   if (outcome === 'allowed' || outcome === 'answered') return { reason: 'person', by, detail: reason };
   if (outcome === 'timed-out') return { reason: 'denied-by-time', by: null, detail: reason };
   if (denial === null) return { reason: 'denied-by-person', by, detail: reason };
+  if (denial.isDeferred === true) return { reason: 'not-run', by: null, detail: 'a hook deferred it' };
   const source = denial.source === 'unknown' ? null : denial.source;
   const detail = [source, denial.detail].filter((words) => words !== null).join(': ');
   return { reason: 'denied-by-claude-code', by: null, detail: detail === '' ? null : detail };

@@ -221,7 +221,9 @@ function noRuleFor(toolName: string): string {
 
 /** Why an allowance cannot help against what denied a call; null if it can. */
 function whyNotBy(denial: Denial): string | null {
-  const { source, detail } = denial;
+  const { source, detail, isDeferred } = denial;
+  if (isDeferred === true)
+    return 'A hook deferred the call, and would again. Change the hook in its settings, then tell Claude to try again.';
   switch (source) {
     case 'mode':
       return null;

@@ -11,6 +11,7 @@ import {
   SessionSummary,
   StageId,
   StageMerge,
+  ToolInput,
 } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
@@ -82,8 +83,27 @@ export const SessionRecord = SessionSummary.extend({
       }),
     )
     .default([]),
+  /** Inputs that hooks gave to calls, until the transcript says so. `toolUseId`: null until the call is known. */
+  hookInputs: z
+    .array(
+      z.object({
+        when: z.enum(['before', 'deciding']),
+        toolName: z.string(),
+        input: ToolInput,
+        digest: z.string(),
+        conversationId: z.string().nullable(),
+        toolUseId: z.string().nullable(),
+      }),
+    )
+    .default([]),
+  /** Those that the transcript has, as `<toolUseId> <digest>`; only the newest ones. */
+  hookInputsShown: z.array(z.string()).default([]),
   /** The newest tool call, and what denied it in Claude Code; null after the next message from a person. */
   lastCall: z.object({ toolUseId: z.string(), denial: OpenDenial.nullable() }).nullable().default(null),
+  /** The call that a hook deferred in that launch, until Claude goes on without it. */
+  deferred: z.object({ toolUseId: z.string(), asked: z.string(), launchId: z.string() }).nullable().default(null),
+  /** The id under which the process itself took up a deferred call, as if it were a message. */
+  ownMessage: z.string().nullable().default(null),
   /** Running subagents by task id: the tool call that started them, and their name. */
   agents: z.record(z.string(), z.object({ toolUseId: z.string(), description: z.string() })),
   /** How tasks were started, by task id, including foreground tasks; only the newest ones. */

@@ -284,6 +284,7 @@ itAll('starts an ordinary repository as before, whatever harmless content its se
     '--verbose',
     '--include-partial-messages',
     '--forward-subagent-text',
+    '--include-hook-events',
     '--replay-user-messages',
     '--session-id',
     session.sessionId,

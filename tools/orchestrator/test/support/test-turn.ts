@@ -12,6 +12,9 @@ import { testQueue } from './test-queue.ts';
 import { busyTestSession, turnEnded } from './test-session.ts';
 import { silent, type TestStore, withFields } from './test-store.ts';
 
+/** The played process keeps no record of its conversation. */
+const NO_RECORD = { readConversation: async () => null, readHooks: async () => [] };
+
 /** An idle session with the services that people's commands reach; the test plays its process. */
 export async function openTestTurn(given?: TestStore) {
   const session = await busyTestSession({}, given);
@@ -64,7 +67,7 @@ export async function openTestTurn(given?: TestStore) {
 
   async function attach(launch: LaunchRecord, store: Store) {
     const process = { identity: await selfIdentity(), exited: async () => ({ known: false }) as const };
-    const place = { worktree: null, mayHooksAllow: true, isOfEarlierBoot: false, readConversation: async () => null };
+    const place = { worktree: null, mayHooksAllow: true, isOfEarlierBoot: false, ...NO_RECORD };
     const nothing = () => undefined;
     const hints = {
       onTextDelta: nothing,

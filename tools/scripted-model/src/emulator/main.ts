@@ -18,7 +18,12 @@ const { values } = parseArgs({
 
 /** The emulated version, and the flags that Callboard looks for in the help. */
 if (values.version || values.help) {
-  const options = ['--effort <level>', '--forward-subagent-text', '--include-partial-messages'];
+  const options = [
+    '--effort <level>',
+    '--forward-subagent-text',
+    '--include-partial-messages',
+    '--include-hook-events',
+  ];
   const help = ['Options:', ...options.map((option) => `  ${option}`)];
   process.stdout.write(values.version ? '2.1.330 (Claude Code)\n' : `${help.join('\n')}\n`);
   process.exit(0);

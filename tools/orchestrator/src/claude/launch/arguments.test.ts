@@ -21,7 +21,13 @@ const launch = {
 };
 
 it('omits an optional flag that the program does not know, and names what is missing', () => {
-  const flags = new Set(['--allowed-tools', '--debug', '--effort', '--include-partial-messages']);
+  const flags = new Set([
+    '--allowed-tools',
+    '--debug',
+    '--effort',
+    '--include-partial-messages',
+    '--include-hook-events',
+  ]);
   expect(missingFlags(flags)).toEqual(['subagent text is not shown']);
   expect(claudeArguments({ ...launch, flags })).not.toContain('--forward-subagent-text');
   expect(claudeArguments({ ...launch, flags })).toContain('--include-partial-messages');

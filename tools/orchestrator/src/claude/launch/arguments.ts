@@ -45,6 +45,7 @@ export interface ConversationFork {
 const OPTIONAL = {
   '--forward-subagent-text': 'subagent text is not shown', // a subagent that its parent waits for shows only its tool calls
   '--include-partial-messages': 'text does not stream',
+  '--include-hook-events': 'a call that a hook changed is shown as Claude wrote it',
   '--effort': 'the effort cannot be chosen at start',
 } as const;
 
@@ -57,8 +58,8 @@ export const missingFlags = (flags: LaunchArguments['flags']): string[] =>
 /** The command line of a launch (CLI 2.1.330). Required flags are always passed: `--permission-prompt-tool` is in no help. */
 export function claudeArguments(launch: LaunchArguments): string[] {
   const { permissionMode, model, effort, conversation, flags, userSettingsOnly } = launch;
-  const optional = (['--include-partial-messages', '--forward-subagent-text'] as const).filter((flag) =>
-    knows(flags, flag),
+  const optional = (['--include-partial-messages', '--forward-subagent-text', '--include-hook-events'] as const).filter(
+    (flag) => knows(flags, flag),
   );
   return [
     '-p',

@@ -136,6 +136,11 @@ export const ResultMessage = z.object({
   errors: z.array(text).optional().catch(undefined),
   /** The messages that the turn worked on. */
   user_message_uuids: z.array(text).catch([]),
+  /** With the terminal reason `tool_deferred`: the call that a hook deferred. */
+  deferred_tool_use: z
+    .object({ id: text, name: text.catch('') })
+    .optional()
+    .catch(undefined),
   /** Calls that did not run, whoever denied them, a person included. */
   permission_denials: z
     .array(z.object({ tool_use_id: text, tool_name: text.catch('') }).or(z.unknown().transform(() => null)))
@@ -218,6 +223,25 @@ export const Informational = z
 export const PromptBlocked = z.object({
   prompt_submit_outcome: z.object({ kind: z.literal('blocked_by_hook'), reason: text.catch('no reason given') }),
 });
+/** What a hook printed: only with `--include-hook-events`, except of `SessionStart`. It does not name the call. */
+export const HookResponse = z.object({ hook_name: text, hook_event: text, stdout: text.catch('') });
+const changesInput = { updatedInput: z.record(z.string(), z.unknown()) };
+/** Of a hook's output: another input for its call. One that denies or defers changes nothing. */
+export const HookOutput = z.object({
+  hookSpecificOutput: z.union([
+    z.object({
+      hookEventName: z.literal('PreToolUse'),
+      permissionDecision: z.enum(['allow', 'ask']).optional(),
+      ...changesInput,
+    }),
+    z.object({
+      hookEventName: z.literal('PermissionRequest'),
+      decision: z.object({ behavior: z.literal('allow'), ...changesInput }),
+    }),
+  ]),
+});
+/** A line of the CLI's record about a hook. */
+export const HookAttachment = z.object({ attachment: z.object({ type: z.string().startsWith('hook_') }) });
 export const PermissionDenied = z.object({
   tool_name: optionalText,
   tool_use_id: optionalText,

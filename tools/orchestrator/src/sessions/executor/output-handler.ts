@@ -12,6 +12,7 @@ import { createNudgedWorker, type NudgedWorker } from '../../lib/nudged-worker.t
 import type { LaunchRecord } from '../../store/records.ts';
 import type { RetryParts } from '../../store/retry-until-stored.ts';
 import type { LowPriorityTask, LowPriorityWork } from '../watch/low-priority-work.ts';
+import { createHookInputs, type HookInputParts } from './hook-inputs.ts';
 import { ingestLines } from './ingest-lines.ts';
 import { createLiveNow } from './live-now.ts';
 import { createLiveText } from './live-text.ts';
@@ -47,6 +48,7 @@ export interface OutputHandlerParts {
   writer: Pick<OutboxWriter, 'markIn' | 'nudge'>;
   request: UsageTrackerParts['request'];
   readConversation: TranscriptCheckParts['readConversation'];
+  readHooks: HookInputParts['readHooks'];
   hints: OutputHints;
 }
 
@@ -79,6 +81,9 @@ export function createOutputHandler(parts: OutputHandlerParts) {
   const { readConversation } = parts;
   const onForged = () => raiseMismatch(parts);
   const transcriptCheck = createTranscriptCheck({ ...storing, stageId, readConversation, whenQuiet, onForged });
+  const { worktree } = context;
+  const hookInputs = createHookInputs({ ...storing, stageId, worktree, readHooks: parts.readHooks });
+  hookInputs.changed(); // what an earlier orchestrator had not shown
   const reclaimer = createSpoolReclaimer(launch, storing);
   let storedOffset = launch.spoolOffset;
   let isFinishing = false;
@@ -96,6 +101,7 @@ export function createOutputHandler(parts: OutputHandlerParts) {
     reclaimer.readTo(storedOffset);
     if (!isFinishing) unknownLines.took(events);
     if (events.some(isWork)) usage.worked();
+    if (events.some(({ type }) => type === 'hook-changed-input')) hookInputs.changed();
     if (!events.some(({ type }) => type === 'turn-ended')) return;
     live.clear();
     usage.turnEnded();
@@ -126,6 +132,8 @@ export function createOutputHandler(parts: OutputHandlerParts) {
       isFinishing = true;
       liveNow.clear();
     },
+    /** Says what hooks changed, as far as that is known now that the process is gone. */
+    showHookInputs: hookInputs.finish,
     /** Stops timers that would ask the process for something. */
     stopAsking() {
       usage.stop();

@@ -23,7 +23,13 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
   const executor = createSessionExecutor(
     {
       ...{ launch, process, channel },
-      place: { worktree: null, mayHooksAllow: true, isOfEarlierBoot: false, readConversation: async () => null },
+      place: {
+        worktree: null,
+        mayHooksAllow: true,
+        isOfEarlierBoot: false,
+        readConversation: async () => null,
+        readHooks: async () => [],
+      },
     },
     {
       ...{

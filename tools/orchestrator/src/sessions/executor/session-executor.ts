@@ -15,6 +15,7 @@ import type { LaunchRecord } from '../../store/records.ts';
 import { retryUntilStored } from '../../store/retry-until-stored.ts';
 import type { CommitOptions, Store } from '../../store/store.ts';
 import type { LowPriorityWork } from '../watch/low-priority-work.ts';
+import type { HookInputParts } from './hook-inputs.ts';
 import { createOutboxWriter, type OutboxWriter } from './outbox-writer.ts';
 import { createOutputHandler, type OutputHints } from './output-handler.ts';
 import type { TranscriptCheckParts } from './transcript-check.ts';
@@ -78,6 +79,7 @@ export interface ExecutorPlace {
   isOfEarlierBoot: boolean;
   /** Reads Claude Code's own record of a conversation. */
   readConversation: TranscriptCheckParts['readConversation'];
+  readHooks: HookInputParts['readHooks'];
 }
 
 /** What an executor drives. */
@@ -112,7 +114,7 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
   ) => sendRequest({ store, edges, launch, writer, peer }, { fields, ...row }, signal, sync);
   const output = createOutputHandler({
     ...{ launch, storing, edges, writer, hints: parts, context: eventContext(target, parts) },
-    ...{ lowPriorityWork: parts.lowPriorityWork, readConversation: place.readConversation },
+    ...{ lowPriorityWork: parts.lowPriorityWork, readConversation: place.readConversation, readHooks: place.readHooks },
     request: (fields, signal) => send(fields, signal, {}, { sync: 'later' }), // losing a question does no harm
   });
   const peer = createProtocolPeer(channel, { onLines: output.onLines });
@@ -152,6 +154,9 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
       await read.catch(() => undefined);
       await settlesWithin(writer.stop(), LAST_LINE_MS);
       await retryUntilStored(storing, writer.markIn); // settling the end relies on the marks
+      await output
+        .showHookInputs()
+        .catch((error: unknown) => log.warn({ err: error }, 'showing what hooks changed failed'));
       await release();
     },
     async detach() {

@@ -1,7 +1,7 @@
 import type { LaunchId } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { conversationBytes } from '../../claude/conversation-damage.ts';
-import { conversationTail, messagesInConversation } from '../../claude/conversation-file.ts';
+import { conversationTail, hooksInConversation, messagesInConversation } from '../../claude/conversation-file.ts';
 import { type Channel, openSpoolOnly, openStdioChannel } from '../../claude/launch/channel.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
 import { mayUserHooksAllow } from '../../claude/user-settings.ts';
@@ -39,6 +39,7 @@ export async function attachLaunch(
     worktree: stage?.worktree?.path ?? null,
     mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
     readConversation: (conversationId: string) => conversationTail(env, conversationId),
+    readHooks: (conversationId: string) => hooksInConversation(env, conversationId),
   };
   const executor = createSessionExecutor({ launch, process, channel: openOrRead(open, launch, process), place }, parts);
   const findMessages = (conversationId: string, messageIds: readonly string[]) =>

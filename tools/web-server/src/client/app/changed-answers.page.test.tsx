@@ -135,3 +135,12 @@ it('says what is at stake in a script, and shows the part that matters on its ro
   list.getByText('Deletes with all contents: dist.');
   screen.getByText('… echo "* * * * * x" | crontab - …');
 });
+
+it('shows that a hook changed the call, and what Claude wrote', async () => {
+  const inputChange = { hook: null, from: { command: 'echo original' } };
+  open(request('STAGE-1', 'hooked-1', { input: { command: 'echo rewritten' }, inputChange }));
+  const form = await dialog();
+  const note = form.getByRole('note', { name: 'Changed by a hook' });
+  expect(note.textContent).toContain('echo original');
+  expect(screen.getByRole('dialog').textContent).toContain('echo rewritten');
+});

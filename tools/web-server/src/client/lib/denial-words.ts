@@ -1,7 +1,8 @@
 import { type Denial, visibleText } from '@callboard/contract';
 
 /** What denied a call, in a few words: "the rule Bash(npm run *)", "dontAsk mode". */
-export function denierWords({ source, detail }: Denial): string {
+export function denierWords({ source, detail, isDeferred }: Denial): string {
+  if (isDeferred === true) return 'a hook deferred it';
   switch (source) {
     case 'mode':
       return detail === null ? 'its permission mode' : `${detail} mode`;
@@ -17,10 +18,12 @@ export function denierWords({ source, detail }: Denial): string {
 }
 
 /** "Denied by Claude Code (the rule Bash(npm run *))". */
-export const deniedWords = (denial: Denial): string =>
-  denial.source === 'unknown'
+export function deniedWords(denial: Denial): string {
+  if (denial.isDeferred === true) return 'Deferred by a hook: it did not run';
+  return denial.source === 'unknown'
     ? 'Denied by Claude Code, which does not say why in this release'
     : `Denied by Claude Code: ${denierWords(denial)}`;
+}
 
 /** What allowing a denied call does, for its button. */
 export const retryDoes = (rules: readonly string[]): string =>

@@ -59,7 +59,10 @@ export function stoppedWords(stage: StageView): StageWords {
   if (session !== null && session.stalledSince !== null)
     return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
   if (session?.openDenial != null && session.lastTurn?.outcome === 'succeeded')
-    return { text: `Claude Code denied ${session.openDenial.asked}`, tone: 'needs' };
+    return {
+      text: `${session.openDenial.isDeferred === true ? 'A hook deferred' : 'Claude Code denied'} ${session.openDenial.asked}`,
+      tone: 'needs',
+    };
   if (session?.spentBudget != null) return { text: `Budget spent: ${spentWords(session.spentBudget)}`, tone: 'needs' };
   const cause = beforeStart(stage);
   if (cause !== null) return BEFORE_START_WORDS[cause];

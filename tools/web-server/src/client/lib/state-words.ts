@@ -82,6 +82,7 @@ function restWords(stage: StageView): StateWords {
   if (session?.atGate === true) return { words: PHASE_FINISHED, tone: 'needs' };
   switch (session?.lastTurn?.outcome) {
     case 'succeeded':
+      if (session.openDenial?.isDeferred === true) return { words: 'Last call deferred, needs you', tone: 'needs' };
       if (session.openDenial !== null) return { words: 'Last call denied, needs you', tone: 'needs' };
       if (stage.column === 'needs-you') return { words: 'Could not be finished, needs you', tone: 'needs' };
       return { words: 'Review', tone: 'plain' };
@@ -109,4 +110,10 @@ export function reasonWords(stage: StageView): string | null {
 
 /** What was denied by whom, and what to do about it. */
 const denialReason = (denial: OpenDenial): string =>
+  denial.isDeferred === true ? deferralReason(denial) : ownDenialReason(denial);
+
+const deferralReason = ({ asked }: OpenDenial): string =>
+  `A hook deferred the last tool call of the turn, ${asked}: it did not run, and the turn ended. Nobody was asked. Send a message to continue, or press Seen to move the stage to Review.`;
+
+const ownDenialReason = (denial: OpenDenial): string =>
   `Claude Code denied the last tool call of the turn, ${denial.asked}: ${denierWords(denial)}. Nobody was asked. Send a message to continue, or press Seen to move the stage to Review.`;

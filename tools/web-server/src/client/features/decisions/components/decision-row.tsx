@@ -69,7 +69,7 @@ const projectNameOf = (stageId: StageId) => (view: BoardView) => {
 };
 
 /** The reason, the answers and the changed input. */
-function Said({ decision: { reason, answers, updatedInput } }: { decision: Decision }) {
+function Said({ decision: { reason, answers, updatedInput, inputChange } }: { decision: Decision }) {
   const parts: ReactNode[] = Object.entries(answers ?? {}).map(([question, answer]) => (
     <p className={css.said} key={question}>
       {question} <strong>{answer}</strong>
@@ -80,6 +80,14 @@ function Said({ decision: { reason, answers, updatedInput } }: { decision: Decis
       <p className={css.said} key="reason">
         {reason}
       </p>,
+    );
+  }
+  if (inputChange !== undefined) {
+    parts.push(
+      <details key="hook">
+        <summary>A hook had changed the call; what Claude wrote</summary>
+        <pre className={css.input}>{JSON.stringify(inputChange.from, null, 2)}</pre>
+      </details>,
     );
   }
   if (updatedInput !== null) {

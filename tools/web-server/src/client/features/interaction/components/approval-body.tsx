@@ -3,6 +3,7 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
 import { toolWords } from '../../../lib/tool-words.ts';
+import { ChangedInput } from '../../../ui/changed-input.tsx';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { Seen } from '../../../ui/seen.tsx';
@@ -67,6 +68,9 @@ export function ApprovalBody({ request, approve }: FormProps) {
               change={(text) => change({ edited: text })}
             />
           </ErrorBoundary>
+        )}
+        {request.inputChange !== undefined && (
+          <ChangedInput toolName={request.toolName} {...request.inputChange} folder={folder} />
         )}
         <StakesLine stakes={request.stakes} />
         <Why request={request} folder={folder} />

@@ -96,6 +96,12 @@ function Turn({ turn: { number, at, message, by, calls } }: { turn: Receipt['tur
         {calls.map((call) => (
           <li key={call.toolUseId}>
             <code>{call.asked}</code> <span data-reason={call.reason}>{callReason(call)}</span>
+            {call.changed !== undefined && (
+              <>
+                {call.changed.hook === null ? '; a hook' : `; the hook ${call.changed.hook}`} changed it from{' '}
+                <code>{call.changed.from}</code>
+              </>
+            )}
           </li>
         ))}
       </ul>

@@ -4,14 +4,15 @@ import clsx from 'clsx';
 import { useId, useState } from 'react';
 import { count } from '../../../lib/format.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
+import { ChangedInput } from '../../../ui/changed-input.tsx';
 import { exactOnHover } from '../../../ui/exact-on-hover.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { callProgress } from '../model/call-progress.ts';
 import { lookupsKey } from '../model/find-in-items.ts';
 import { useOpen } from '../model/session-ui.ts';
-import { allowedElsewhere, lineChanges, lookupsWords, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
-import { countSteps, itemKeys, type ToolItem, type TranscriptItem } from '../model/transcript-items.ts';
+import { doneElsewhere, lineChanges, lookupsWords, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
+import { countSteps, inputOf, itemKeys, type ToolItem, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { ItemView } from './item-view.tsx';
 import { SandboxBlocked } from './sandbox-blocked.tsx';
@@ -27,7 +28,7 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
   const isBlocked = tool.result?.sandboxFailure?.isCertain === true;
   const [open, setOpen] = useOpen(tool.use.toolUseId, failed || isBlocked);
   const bodyId = useId();
-  const { verb, object, isCode } = toolWords(tool.use.toolName, tool.use.input, folder);
+  const { verb, object, isCode } = toolWords(tool.use.toolName, inputOf(tool), folder);
   return (
     <div className={page.indent}>
       <div className={css.tool}>
@@ -70,7 +71,7 @@ function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
   const { requestAt } = useTranscriptParts();
   const steps = countSteps(tool.children);
   const progress = tool.result === null ? callProgress(tool, requestAt) : toolOutcome(tool);
-  const words = [steps > 0 ? count(steps, 'step') : '', allowedElsewhere(tool), progress];
+  const words = [steps > 0 ? count(steps, 'step') : '', doneElsewhere(tool), progress];
   return (
     <span className={clsx(css.outcome, 'figures')} data-failed={failed}>
       {words
@@ -105,8 +106,11 @@ function ToolBody({ tool, folder }: { tool: ToolItem; folder: string | null }) {
   return (
     <>
       <div>
-        <ToolInputView toolName={tool.use.toolName} input={tool.use.input} folder={folder} />
+        <ToolInputView toolName={tool.use.toolName} input={inputOf(tool)} folder={folder} />
       </div>
+      {tool.changed !== null && (
+        <ChangedInput toolName={tool.use.toolName} hook={tool.changed.hook} from={tool.use.input} folder={folder} />
+      )}
       {tool.children.length > 0 && <Steps items={tool.children} />}
       {tool.result !== null && <ToolResult tool={tool} result={tool.result} />}
       {tool.result?.sandboxFailure != null && (
@@ -168,7 +172,7 @@ function LineCard({ openKey, verb, object, items }: LineCardProps) {
 /** Several read-only calls on one line. */
 export function LookupsCard({ tools }: { tools: ToolItem[] }) {
   const { folder } = useTranscriptParts();
-  const objects = tools.map((tool) => toolWords(tool.use.toolName, tool.use.input, folder).object);
+  const objects = tools.map((tool) => toolWords(tool.use.toolName, inputOf(tool), folder).object);
   return <LineCard openKey={lookupsKey(tools)} verb={lookupsWords(tools)} object={objects.join(', ')} items={tools} />;
 }
 

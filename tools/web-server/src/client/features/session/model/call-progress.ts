@@ -40,6 +40,7 @@ export function callProgress(tool: ToolItem, requestAt: (toolUseId: string) => P
   const asks = (one: ToolItem): boolean =>
     request(one) !== undefined || one.children.some((c) => c.kind === 'tool' && asks(c));
   if (asks(tool)) return 'waits for you';
+  if (tool.decisions.some(({ denial }) => denial?.isDeferred === true)) return 'deferred by a hook';
   if (tool.isCutOff) return 'cut off';
   if (tool.children.length > 0) return 'running';
   const before = tool.before.filter((one) => one.result === null && !one.isCutOff);

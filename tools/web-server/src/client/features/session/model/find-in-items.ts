@@ -1,6 +1,6 @@
 import type { TranscriptEntry } from '@callboard/contract';
 import { toolWords } from '../../../lib/tool-words.ts';
-import type { ToolItem, TranscriptItem } from './transcript-items.ts';
+import { inputOf, type ToolItem, type TranscriptItem } from './transcript-items.ts';
 
 /** An entry in which a text was found. */
 export interface Found {
@@ -38,10 +38,11 @@ function foundIn(item: TranscriptItem, pattern: RegExp): string[][] {
   }
 }
 
-function foundInTool({ use, result, decisions, children }: ToolItem, pattern: RegExp): string[][] {
-  const { verb, object } = toolWords(use.toolName, use.input);
+function foundInTool(tool: ToolItem, pattern: RegExp): string[][] {
+  const { use, result, decisions, changed, children } = tool;
+  const { verb, object } = toolWords(use.toolName, inputOf(tool));
   const inLine = pattern.test(`${verb} ${object}`);
-  const inBody = !inLine && (anyText(use.input, pattern) || (result !== null && pattern.test(result.text)));
+  const inBody = !inLine && (anyText([use.input, changed], pattern) || (result !== null && pattern.test(result.text)));
   const inDecision = decisions.some(({ reason, answers }) => pattern.test(reason ?? '') || anyText(answers, pattern));
   const own = inLine || inDecision ? [[]] : inBody ? [[use.toolUseId]] : [];
   const inner = children.flatMap((child) => foundIn(child, pattern).map((open) => [use.toolUseId, ...open]));
@@ -84,6 +85,7 @@ function within(key: string, children: readonly TranscriptItem[], entry: Transcr
 }
 
 function wayToTool({ use, result, decisions }: ToolItem, entry: TranscriptEntry): string[] | null {
+  if (entry.kind === 'notice' && entry.changedCall?.toolUseId === use.toolUseId) return [use.toolUseId];
   if (entry.index === use.index || entry.index === result?.index) return [use.toolUseId];
   const isItsDecision =
     entry.kind === 'decision' && decisions.some(({ requestId }) => requestId === entry.decision.requestId);

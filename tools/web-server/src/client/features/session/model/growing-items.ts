@@ -68,6 +68,7 @@ function settle(entries: readonly TranscriptEntry[], settled: Settled): Settled 
 function callOf(entry: TranscriptEntry): string | null {
   if (entry.parentToolUseId !== null) return entry.parentToolUseId;
   if (entry.kind === 'tool-result') return entry.toolUseId;
+  if (entry.kind === 'notice') return entry.changedCall?.toolUseId ?? null;
   return entry.kind === 'decision' ? entry.decision.toolUseId : null;
 }
 

@@ -2,11 +2,14 @@ import { count, exactDuration } from '../../../lib/format.ts';
 import { lineDiff } from '../../../lib/line-diff.ts';
 import { memoizeByObject } from '../../../lib/memoize.ts';
 import { field } from '../../../lib/tool-words.ts';
-import type { ToolItem } from './transcript-items.ts';
+import { inputOf, type ToolItem } from './transcript-items.ts';
 
-/** Who allowed the call, if it was nobody here. */
-export const allowedElsewhere = ({ result }: ToolItem): string =>
-  result?.allowedBy === 'hook' ? 'allowed by a hook' : '';
+/** Who changed or allowed the call, if it was nobody here. */
+export function doneElsewhere({ result, changed }: ToolItem): string {
+  const isAllowed = result?.allowedBy === 'hook';
+  if (changed !== null) return isAllowed ? 'changed and allowed by a hook' : 'changed by a hook';
+  return isAllowed ? 'allowed by a hook' : '';
+}
 
 /** The outcome of a tool call in a word or two, for the end of its line. */
 export function toolOutcome({ result, decisions }: ToolItem): string {
@@ -18,12 +21,13 @@ export function toolOutcome({ result, decisions }: ToolItem): string {
 }
 
 /** The lines that a call added and removed, as far as its input tells; none if it did not succeed. */
-export const lineChanges = memoizeByObject(({ use, result, decisions }: ToolItem) => {
+export const lineChanges = memoizeByObject((tool: ToolItem) => {
+  const { use, result, decisions } = tool;
+  const input = inputOf(tool);
   const isDone = result !== null && !result.isError && !decisions.some((decision) => decision.outcome === 'denied');
-  if (isDone && use.toolName === 'Write')
-    return { added: lineDiff('', field(use.input, 'content')).length, removed: 0 };
+  if (isDone && use.toolName === 'Write') return { added: lineDiff('', field(input, 'content')).length, removed: 0 };
   if (!isDone || use.toolName !== 'Edit') return { added: 0, removed: 0 };
-  const lines = lineDiff(field(use.input, 'old_string'), field(use.input, 'new_string'));
+  const lines = lineDiff(field(input, 'old_string'), field(input, 'new_string'));
   return {
     added: lines.filter((line) => line.kind === 'added').length,
     removed: lines.filter((line) => line.kind === 'removed').length,

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { decision, entry, request } from '../../../test/samples.ts';
-import { lineChanges, toolOutcome } from './tool-outcome.ts';
-import { countSteps, itemKey, itemKeys, type ToolItem, transcriptItems } from './transcript-items.ts';
+import { callProgress } from './call-progress.ts';
+import { doneElsewhere, lineChanges, toolOutcome } from './tool-outcome.ts';
+import { countSteps, inputOf, itemKey, itemKeys, type ToolItem, transcriptItems } from './transcript-items.ts';
 
 const use = (index: number, toolUseId: string, toolName = 'Bash', input = {}) =>
   entry(index, 'tool-use', { toolUseId, toolName, input });
@@ -93,4 +94,24 @@ it('counts the steps of a subagent, folded ones included, and shows them without
   const [alone] = transcriptItems(steps);
   expect(alone).toMatchObject({ kind: 'steps', toolUseId: 'agent' });
   expect(alone && itemKey(alone)).toBe(itemKey(agent));
+});
+
+it('takes what a hook made of a call as its input, and tells who changed it', () => {
+  const changedCall = { toolUseId: 'x', input: { command: 'b' }, hook: 'rewrite.sh' };
+  const notice = entry(3, 'notice', { level: 'warning', code: 'input-changed', text: 'Changed.', changedCall });
+  const [item, ...others] = transcriptItems([use(1, 'x', 'Bash', { command: 'a' }), result(2, 'x'), notice]);
+  expect(others).toEqual([]);
+  if (item?.kind !== 'tool') throw new Error('there is no call');
+  expect(inputOf(item)).toEqual({ command: 'b' });
+  expect(doneElsewhere(item)).toBe('changed by a hook');
+  expect(transcriptItems([notice])).toMatchObject([{ kind: 'entry' }]);
+});
+
+it('shows a call that a hook deferred as deferred, not as one that runs or was cut off', () => {
+  const denial = { source: 'hook', detail: null, isDeferred: true } as const;
+  const deferred = decision(request('STAGE-1', 'x'), { outcome: 'denied', denial });
+  const ended = entry(3, 'turn-end', { outcome: 'succeeded', message: null, durationMs: 1, costUsd: 0 });
+  const [item] = transcriptItems([use(1, 'tool-x'), entry(2, 'decision', { decision: deferred }), ended]);
+  if (item?.kind !== 'tool') throw new Error('there is no call');
+  expect(callProgress(item, () => undefined)).toBe('deferred by a hook');
 });

@@ -1,4 +1,4 @@
-import type { Decision, GoneBack, TranscriptEntry } from '@callboard/contract';
+import type { ChangedCall, Decision, GoneBack, ToolInput, TranscriptEntry } from '@callboard/contract';
 
 type Entry<K extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { kind: K }>;
 
@@ -10,6 +10,8 @@ export interface ToolItem {
   /** Whether its turn or its process ended before a result. */
   isCutOff: boolean;
   decisions: Decision[];
+  /** What a hook made of the call; null if it is as Claude wrote it. */
+  changed: ChangedCall | null;
   /** The calls of the same conversation without a result when this one began: earlier calls of the same message. */
   before: readonly ToolItem[];
   /** The steps of the subagent this call started. */
@@ -26,6 +28,9 @@ export type TranscriptItem =
   | { kind: 'entry'; entry: Exclude<TranscriptEntry, Entry<'tool-use'>> }
   /** The line above what was taken back when a person went back. */
   | { kind: 'taken-back'; goneBack: GoneBack };
+
+/** The input that ran, or would run: Claude's, or that of the hook that changed it last. */
+export const inputOf = ({ use, changed }: ToolItem): ToolInput => changed?.input ?? use.input;
 
 type Steps = Extract<TranscriptItem, { kind: 'steps' }>;
 
@@ -77,6 +82,12 @@ function attach(entry: TranscriptEntry, tools: ReadonlyMap<string, ToolItem>, op
     tool?.decisions.push(entry.decision);
     return tool !== undefined;
   }
+  if (entry.kind === 'notice' && entry.changedCall !== undefined) {
+    const tool = tools.get(entry.changedCall.toolUseId);
+    if (tool === undefined) return false;
+    tool.changed = entry.changedCall;
+    return true;
+  }
   return false;
 }
 
@@ -94,7 +105,16 @@ function markCutOff(entry: TranscriptEntry, open: Set<ToolItem>): void {
 function toItem(entry: TranscriptEntry, open: ReadonlySet<ToolItem>): TranscriptItem {
   if (entry.kind !== 'tool-use') return { kind: 'entry', entry };
   const before = [...open].filter((one) => one.use.parentToolUseId === entry.parentToolUseId);
-  return { kind: 'tool', use: entry, result: null, isCutOff: false, decisions: [], before, children: [] };
+  return {
+    kind: 'tool',
+    use: entry,
+    result: null,
+    isCutOff: false,
+    decisions: [],
+    changed: null,
+    before,
+    children: [],
+  };
 }
 
 const LOOKUP_TOOLS = ['Read', 'Glob', 'Grep', 'LS', 'NotebookRead', 'ToolSearch'];
@@ -104,6 +124,7 @@ const isQuietLookup = (item: TranscriptItem): item is ToolItem =>
   item.kind === 'tool' &&
   LOOKUP_TOOLS.includes(item.use.toolName) &&
   item.decisions.length === 0 &&
+  item.changed === null &&
   item.result !== null &&
   !item.result.isError;
 
