@@ -100,6 +100,7 @@ export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progres
     ...(inside && (await temporaryVariables(env.TMPDIR ?? tmpdir(), dataDir, stageId))),
     [LAUNCH_MARKER]: launchId,
   };
+  worktrees.requireInPlace(project, { path: cwd }); // a set-up may have taken minutes
   const process = await spawnClaude({
     command: program.path,
     args: claudeArguments(options),

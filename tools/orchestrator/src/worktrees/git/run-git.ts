@@ -1,3 +1,4 @@
+import type { OperationalError } from '../../lib/errors.ts';
 import { run } from '../../lib/processes/processes.ts';
 
 export interface GitResult {
@@ -8,6 +9,8 @@ export interface GitResult {
   exitCode: number | null;
   stdout: string;
   stderr: string;
+  /** Why git was not called at all. */
+  cause?: OperationalError;
 }
 
 const TIMEOUT_MS = 60_000;
