@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ObjectId, SeenDiff } from './diff.ts';
+import { GitOperation } from './trash.ts';
 
 /** How the work comes into the branch: with a merge commit, as a single commit, or as copies of its commits on top. */
 export const MergeMethod = z.enum(['merge', 'squash', 'rebase']);
@@ -56,6 +57,27 @@ export const CompletionQuery = z.strictObject({ method: MergeMethod.optional() }
 /** How many uncommitted files a plan names. */
 export const NAMED_UNCOMMITTED = 20;
 
+/** With `head` from `elsewhere`, does so only if the worktree is still there. */
+export const BranchBody = z.strictObject({ head: ObjectId.optional() });
+
+/** A worktree that is not on the stage's branch. */
+export const Elsewhere = z.object({
+  /** The stage's branch, and its newest commit; null if the branch is gone. */
+  own: z.string(),
+  tip: ObjectId.nullable(),
+  /** The branch that the worktree is on; null if it is on none. */
+  branch: z.string().nullable(),
+  head: ObjectId,
+  /** What git has begun there and not ended. */
+  operation: GitOperation.nullable(),
+  /** Commits there that the stage's branch lacks, and commits of the stage's branch that are missing there. */
+  commits: z.int().nonnegative(),
+  missing: z.int().nonnegative(),
+  /** Files with uncommitted changes there. */
+  uncommitted: z.int().nonnegative(),
+});
+export type Elsewhere = z.infer<typeof Elsewhere>;
+
 /** What a merge of a stage would do now, uncommitted work included. */
 export const MergePlan = z.object({
   method: MergeMethod.default('merge'),
@@ -80,6 +102,8 @@ export const MergePlan = z.object({
   message: z.string().nullable().default(null),
   /** Why nothing can be merged at the moment, apart from conflicts; null if it can. */
   refusal: z.string().nullable(),
+  /** Set if the worktree is not on the stage's branch. If it is at another commit, too, that is the refusal. */
+  elsewhere: Elsewhere.nullable().default(null),
 });
 export type MergePlan = z.infer<typeof MergePlan>;
 

@@ -41,6 +41,8 @@ export const problems = {
   unknown_trash: 404,
   unknown_worktree: 404,
   worktree_stays: 409,
+  worktree_replaced: 409,
+  branch_left: 409,
   unknown_command: 404,
   unknown_server: 404,
   unknown_side_run: 404,

@@ -44,10 +44,13 @@ export const TurnOutcome = z.object({
   message: z.string().nullable(),
   /**
    * A cause with a remedy of its own; null for any other. `not-logged-in`: Claude Code has no login on this machine. `usage-limit`:
-   * a usage limit of the account is reached. The others kept Claude from being started: the set-up of the worktree, a fetch before it, or `callboard.yaml`.
+   * a usage limit of the account is reached. The others kept Claude from being started: the set-up of the worktree, a fetch before it, `callboard.yaml`, or something else in the worktree's place.
    */
   code: z
-    .enum(['not-logged-in', 'usage-limit', 'setup-failed', 'fetch-failed', 'settings-invalid', 'settings-not-agreed'])
+    .enum([
+      ...(['not-logged-in', 'usage-limit', 'setup-failed', 'fetch-failed', 'settings-invalid'] as const),
+      ...(['settings-not-agreed', 'worktree-replaced'] as const),
+    ])
     .nullable()
     .default(null),
 });

@@ -22,6 +22,8 @@ export const Worktree = z.object({
    * A completion that was taken back is left out.
    */
   merges: z.array(StageMerge).optional(),
+  /** Callboard took it away in a clean-up and kept what was in it: the next start makes it again. */
+  isCleanedUp: z.boolean().optional(),
 });
 export type Worktree = z.infer<typeof Worktree>;
 

@@ -18,6 +18,26 @@ export const NotKept = z.object({
 });
 export type NotKept = z.infer<typeof NotKept>;
 
+/** What git has begun in a worktree and not ended. */
+export const GitOperation = z.enum(['rebase', 'am', 'merge', 'cherry-pick', 'revert', 'bisect']);
+export type GitOperation = z.infer<typeof GitOperation>;
+
+/** Work of a worktree beside its own branch. */
+export const LooseWork = z.object({
+  /** The branch that the worktree is on; null if it is on none. */
+  branch: z.string().nullable(),
+  /** Commits of its `HEAD`, or of what is half done there, that no branch or tag has. */
+  commits: z.int().nonnegative(),
+  /** Commits that only its reflog, or that of its branch, still has: amended, rebased or reset. */
+  earlier: z.int().nonnegative(),
+  operation: GitOperation.nullable(),
+  /** Other branches that it was on, with how many commits the branch of the main checkout lacks. They stay. */
+  branches: z.array(z.object({ name: z.string(), commits: z.int().nonnegative() })),
+  /** Stashes that were made in it, as git names them. They stay in the repository. */
+  stashes: z.array(z.string()),
+});
+export type LooseWork = z.infer<typeof LooseWork>;
+
 /** What deleting a stage would do to its worktree now. */
 export const Removal = z.object({
   /** The worktree's path; null if there is none. */
@@ -32,6 +52,8 @@ export const Removal = z.object({
   buildFolders: z.array(KeptFile),
   /** `isKept`: it has unmerged work. Null if there is no branch. */
   branch: z.object({ name: z.string(), isKept: z.boolean() }).nullable(),
+  /** Work beside the branch: what no ref has would go to the trash. Null if there is none. */
+  loose: LooseWork.nullable().default(null),
 });
 export type Removal = z.infer<typeof Removal>;
 
@@ -50,6 +72,8 @@ export const KeptWork = z.object({
   uncommitted: z.int().nonnegative(),
   /** Commits that were not in the branch of the main checkout. */
   unmerged: z.int().nonnegative(),
+  /** Further commits that only a reflog had: amended, rebased or reset. */
+  earlier: z.int().nonnegative().default(0),
 });
 export type KeptWork = z.infer<typeof KeptWork>;
 

@@ -24,6 +24,7 @@ import { createSessionControls } from '../sessions/session-controls.ts';
 import { capabilitiesOf } from '../stages/capabilities.ts';
 import { createStageExports } from '../stages/export-stages.ts';
 import { createStageImports } from '../stages/import-stages.ts';
+import { createWorktreeMending } from '../stages/mend-worktree.ts';
 import { createProjects } from '../stages/projects.ts';
 import { createStageRemoval } from '../stages/remove-stage.ts';
 import { createStages } from '../stages/stages.ts';
@@ -98,6 +99,10 @@ export async function createServices(
     ...(await composeRules(context, { ...parts, store, own, messages })),
     ...composeBudgets(context, { store, own, sessions, messages, sideRuns }),
     removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
+    mending: createWorktreeMending({
+      ...{ store: own, edges, worktrees, trash, endIfIdle: sessions.endIfIdle },
+      endCommands: parts.worktreeCommands.endAllOf,
+    }),
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, edges, worktrees, messages }),
     viewed: createViewed({ store }),

@@ -28,10 +28,11 @@ export function openWorkspace(
   { store, worktrees, env }: { store: Store; worktrees: Worktrees; env: Record<string, string> },
 ): Workspace {
   const { dataDir } = config;
+  const { requireInPlace } = worktrees;
   const stageSettings = createStageSettings({ store, worktrees });
   const ports = createPorts({ store, dataDir });
   const worktreeCommands = createWorktreeCommands({
-    ...{ store, edges, log, dataDir, env, ports, graceMs: limits.graces.signalMs },
+    ...{ store, edges, log, dataDir, env, ports, requireInPlace, graceMs: limits.graces.signalMs },
     isolation: createIsolationTrial(env),
     cachesOf: async (stageId) => {
       const { settings, fromFile, isAgreed } = await stageSettings.ofStage(stageId);
@@ -48,5 +49,13 @@ export function openWorkspace(
   const devServers = createDevServers({ store, commands: worktreeCommands, settingsOf, namesOf });
   life.onStop('clean-up', cleanUp.settled);
   life.onStop('worktree commands', worktreeCommands.shutDown);
-  return { stageSettings, ports, worktreeCommands, setUp, cleanUp, devServers, editors: createEditors({ store, env }) };
+  return {
+    stageSettings,
+    ports,
+    worktreeCommands,
+    setUp,
+    cleanUp,
+    devServers,
+    editors: createEditors({ store, requireInPlace, env }),
+  };
 }

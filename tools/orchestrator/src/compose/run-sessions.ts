@@ -84,7 +84,7 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   life.onStop('re-attaching', reAttaching.stop);
   await liveRules.settle(); // before anybody can send a message: a rule may have been stored that no session was told
   const terminals = createTerminals({
-    ...{ store, log, sessions },
+    ...{ store, log, sessions, requireInPlace: parts.worktrees.requireInPlace },
     findProcess: async ({ conversationId, folder }) =>
       foreignClaude(claudeEnv, { conversationId, folder: await realpath(folder).catch(() => folder) }),
     saidAfter: (conversationId, after) => saidAfter(claudeEnv, conversationId, after),

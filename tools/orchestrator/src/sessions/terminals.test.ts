@@ -20,7 +20,7 @@ async function scene(parts: Partial<TerminalsParts> = {}) {
   await session.tell({ type: 'conversation', sessionId: 'c1' }, turnEnded());
   const given = { there: false, resumed: [] as string[] };
   const all: TerminalsParts = {
-    ...{ store: session.store, log: silent },
+    ...{ store: session.store, log: silent, requireInPlace: () => undefined },
     sessions: {
       stop: async () => void (await session.end(STOPPED)),
       resumeWith: async (_tx, _stageId, { body }) => given.resumed.push(body.text) > 0,
@@ -231,7 +231,7 @@ it('refuses a stage without a conversation, without a worktree, under alarm, or 
   const fresh = await busyTestSession({ worktree });
   const other = createTerminals({
     ...{ store: fresh.store, log: silent, sessions: { stop: async () => undefined, resumeWith: async () => true } },
-    ...{ findProcess: async () => null, saidAfter: async () => null },
+    ...{ findProcess: async () => null, saidAfter: async () => null, requireInPlace: () => undefined },
   });
   await expect(other.leave(fresh.stageId, { actor: 'Ada' })).rejects.toMatchObject({ code: 'no_session' });
 });

@@ -13,14 +13,17 @@ import { endedForTerminal, leaveToTerminal, type SaidInTerminal, takeBack } from
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { SessionRecord } from '../store/records.ts';
-import { requireStage } from '../store/require.ts';
+import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface TerminalsParts {
   store: Store;
   log: Logger;
   sessions: Pick<Sessions, 'stop' | 'resumeWith'>;
+  /** Throws unless the worktree stands where it was made. @throws OperationalError `worktree_replaced` */
+  requireInPlace: Worktrees['requireInPlace'];
   /** Returns a process of somebody else that may write the conversation; null if none was found. */
   findProcess: (of: { conversationId: string; folder: string }) => Promise<number | null>;
   /** Returns what was said in a conversation after a moment; null if it has no record. */
@@ -39,7 +42,7 @@ export interface Terminals {
    * Marks the session, then ends its process in order. Resolves when the process has ended. Repeated, it ends a process that is
    * still there, and the first mark stays.
    * @throws Rejection `unknown_stage`, `no_session`, `no_worktree`, `already_done`, `session_alarm`, `already_running` while a check
-   *   runs, `stage_running` while a turn runs that is not to be ended
+   *   runs, `stage_running` while a turn runs that is not to be ended; OperationalError `worktree_replaced`
    */
   leave(stageId: StageId, order: TerminalOrder): Promise<{ command: string; terminal: SessionTerminal }>;
   /**
@@ -72,6 +75,7 @@ export function createTerminals(parts: TerminalsParts): Terminals {
 
   return {
     async leave(stageId, { actor, endTurn = false }) {
+      await requirePlace(parts, stageId);
       const terminal = await store.transact((tx) => mark(tx, stageId, actor, endTurn));
       await end(parts, stageId, terminal);
       // Read when the process has ended: a `/clear` in its last turn has begun another conversation.
@@ -88,6 +92,12 @@ export function createTerminals(parts: TerminalsParts): Terminals {
       });
     },
   };
+}
+
+/** The command would begin in whatever stands there. */
+async function requirePlace({ store, requireInPlace }: TerminalsParts, stageId: StageId): Promise<void> {
+  const { worktree, projectId } = await requireStage(store.read, stageId);
+  if (worktree !== null) requireInPlace(await requireProject(store.read, projectId), worktree);
 }
 
 async function mark(tx: Tx, stageId: StageId, actor: string, endTurn: boolean): Promise<SessionTerminal> {

@@ -16,7 +16,7 @@ import { patchesOf, sidePrompt } from './prompts.ts';
 
 export interface AskParts {
   store: Store;
-  worktrees: Pick<Worktrees, 'diff' | 'withContents'>;
+  worktrees: Pick<Worktrees, 'diff' | 'withContents' | 'requireInPlace'>;
   claude: Pick<LaunchPrograms, 'program'>;
   trust: Pick<Trust, 'forLaunch'>;
   dataDir: string;
@@ -118,6 +118,7 @@ async function jobOf(parts: AskParts, { stage, project, worktree }: Place, { id,
   }
   // What would ask is denied, since nobody is there to ask: so a rule to ask is a rule to deny.
   const { deny, ask } = await parts.trust.forLaunch(project, worktree);
+  parts.worktrees.requireInPlace(project, worktree);
   const { path: cwd } = worktree;
   const args = sideRunArguments({
     ...{ dataDir: parts.dataDir, env: parts.env, worktree: cwd, model: stage.model },

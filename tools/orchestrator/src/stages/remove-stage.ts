@@ -30,6 +30,7 @@ const NO_WORKTREE: Removal = {
   bytes: 0,
   buildFolders: [],
   branch: null,
+  loose: null,
 };
 
 export function createStageRemoval({ store, stages, worktrees, trash, cleanUp }: StageRemovalParts): StageRemoval {
@@ -38,7 +39,7 @@ export function createStageRemoval({ store, stages, worktrees, trash, cleanUp }:
       const stage = await requireStage(store.read, stageId);
       const project = await store.read.projects.find(stage.projectId);
       if (stage.worktree === null || project === null) return NO_WORKTREE;
-      return worktrees.planRemoval(project, stage.worktree);
+      return worktrees.planRemoval(project, stage.worktree, stageId);
     },
 
     /** The worktree goes first: after an interruption the stage still exists, and removing it can be repeated. */
@@ -54,7 +55,8 @@ export function createStageRemoval({ store, stages, worktrees, trash, cleanUp }:
           : await worktrees.remove(project, worktree, {
               buildFolders,
               mayBegin,
-              keep: (files) => trash.keep(worktree.path, files, { project, stage, by }),
+              stageId,
+              keep: (files, commits) => trash.keep(worktree.path, files, { project, stage, by }, commits),
             });
       if (project !== null) await worktrees.dropTurns(project, stageId);
       const gone = await stages.remove(stageId);

@@ -83,7 +83,7 @@ it('says beforehand what a clean-up keeps, where, and what it deletes', async ()
   const { cleaning, project, worktree } = scene;
   const preview = await cleaning.preview(project.id, 'STAGE-1');
   expect(preview).toMatchObject({ path: worktree.path, left: null, fileCount: 3 });
-  expect(preview.work).toEqual({ branch: worktree.branch, uncommitted: 5, unmerged: 1 });
+  expect(preview.work).toEqual({ branch: worktree.branch, uncommitted: 5, unmerged: 1, earlier: 0 });
   expect(preview.files.map(({ path }) => path).toSorted()).toEqual(['huge.bin', 'inner', 'my.env']);
   expect(preview.buildFolders).toEqual([{ path: 'node_modules', bytes: 1 }]);
 });
@@ -109,10 +109,10 @@ it('takes a worktree away and brings all of it back, staged files included', asy
 
 it('restores into a worktree of its own when the branch has moved, or somebody works in the old one', async () => {
   const scene = await setUp();
-  const { cleaning, order, worktree, trash, write, git, commit, worktrees, project, dataDir } = scene;
+  const { cleaning, order, worktree, trash, write, git, commit, worktrees, project, dataDir, store } = scene;
   await write('new.txt', 'new\n');
   const { kept } = await cleaning.clean(order);
-  await worktrees.ensure(project, STAGE, worktree);
+  await worktrees.ensure(project, STAGE, (await store.read.stages.find(STAGE))?.worktree ?? null);
   await commit(worktree.path, 'later.txt', 'later\n');
   const { folder, branch } = await trash.restore(kept?.id ?? '');
   expect(dirname(folder)).toBe(join(dataDir, 'restored'));

@@ -12,6 +12,7 @@ import {
   type WorktreeCleanUp,
 } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
+import { isOnMachine } from '../domain/former-worktree.ts';
 import type { Edges } from '../lib/edges.ts';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -126,7 +127,7 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
       const { files, buildFolders } = await worktrees.filesBeside(project, path);
       const unmerged = isMerged(stage, head) ? 0 : work.unmerged;
       return {
-        ...{ path, left, work: work.uncommitted + unmerged === 0 ? null : { ...work, unmerged } },
+        ...{ path, left, work: work.uncommitted + unmerged + work.earlier === 0 ? null : { ...work, unmerged } },
         ...{ files: files.slice(0, NAMED_FILES), fileCount: files.length, buildFolders },
         bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
       };
@@ -211,15 +212,16 @@ async function keepAndTake(
   let manifest = announced;
   try {
     const message = `Work of ${announced.stageId} (${announced.stageTitle}), kept when its worktree was cleaned up`;
-    const kept = await worktrees.keep({ path: taking.path }, { ref: work.ref, message });
+    const kept = await worktrees.keep({ path: taking.path }, { ref: work.ref, message, repository: work.repository });
     const unreadable = kept.leftOut.filter(({ reason }) => reason === 'unreadable').map(({ path }) => path);
     if (unreadable.length > 0)
       throw new Rejection('worktree_stays', `Git cannot read ${unreadable.slice(0, 5).join(', ')} in ${taking.path}.`);
-    const isOpen = kept.isDirty || work.unmerged > 0;
+    const isOpen = kept.isDirty || work.unmerged > 0 || kept.earlier > 0;
     if (!isOpen) await worktrees.dropKept(work.repository, work.ref, kept.commit);
     manifest = { ...announced, work: isOpen ? { ...work, commit: kept.commit } : null };
     await trash.entries.save(manifest);
     await mayTake();
+    await noteCleanedUp(parts, announced);
     await rename(taking.path, taking.aside);
   } catch (error) {
     await settleOne(parts, manifest);
@@ -228,6 +230,19 @@ async function keepAndTake(
   return finish(parts, manifest).catch((error: unknown) => {
     const message = `The worktree ${taking.path} was taken away, but not everything has reached the trash yet (${messageOf(error)}). The rest is in ${taking.aside}; the next start of Callboard goes on with it.`;
     throw new OperationalError('storage_failed', message, { cause: error });
+  });
+}
+
+/** Notes that nobody has to miss the worktree: the next start of its stage makes it again. */
+async function noteCleanedUp({ store, here }: WorktreeCleaningParts, { stageId, projectId, taking }: Manifest) {
+  await store.transact(async (tx) => {
+    const stage = await tx.stages.find(stageId);
+    const worktree = stage?.projectId === projectId ? stage.worktree : null;
+    if (stage === null || worktree === null || !isOnMachine(stage, here)) return;
+    if (basename(worktree.path) !== taking?.name) return;
+    const updated = { ...stage, worktree: { ...worktree, isCleanedUp: true }, updatedAt: tx.now };
+    await tx.stages.update(updated);
+    await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
   });
 }
 

@@ -70,7 +70,8 @@ async function putWorkBack(
     const message = `The repository of ${manifest.projectName} is no longer at ${repository}, so the work in it cannot be restored. Move it back first.`;
     throw new OperationalError('worktree_failed', message);
   }
-  const put = (path: string, branch: string) => worktrees.putBack({ repository, path, commit, branch });
+  const earlierBranch = `callboard/restored-${nameOf(manifest)}-earlier`;
+  const put = (path: string, branch: string) => worktrees.putBack({ repository, path, commit, branch, earlierBranch });
   const worktree = stage?.worktree ?? null;
   if (folder === undefined && worktree !== null && (await store.read.sessions.find(manifest.stageId))?.launchId == null)
     if (await put(worktree.path, worktree.branch)) return { target: worktree.path, branch: worktree.branch };

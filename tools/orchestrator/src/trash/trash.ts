@@ -6,6 +6,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Store } from '../store/store.ts';
 import type { TakingAway } from '../worktrees/taking-away.ts';
 import { createEntries, type Entries, type Origin } from './entries.ts';
+import type { Manifest } from './manifest.ts';
 import { restoreEntry } from './restore.ts';
 
 export interface TrashParts {
@@ -22,9 +23,10 @@ export interface TrashParts {
 export interface Trash {
   /**
    * Moves files, with paths relative to the folder, into a new entry. Files moved before a failure stay in the entry.
+   * @param work commits that a ref keeps already
    * @throws a system error
    */
-  keep(folder: string, files: readonly KeptFile[], origin: Origin): Promise<TrashEntry>;
+  keep(folder: string, files: readonly KeptFile[], origin: Origin, work?: Manifest['work']): Promise<TrashEntry>;
   /** Lists the entries, newest first. */
   list(): Promise<TrashEntry[]>;
   /**
@@ -63,9 +65,9 @@ export function createTrash({ store, edges, log, dataDir, worktrees, here }: Tra
   return {
     entries,
     inTurn,
-    async keep(folder, files, origin) {
+    async keep(folder, files, origin, work = null) {
       // Stored before the moves, so that every moved file is listed even after a crash.
-      const manifest = await entries.create(origin, { files: [...files] });
+      const manifest = await entries.create(origin, { files: [...files], work });
       await entries.takeIn(manifest, folder);
       return { ...(await entries.describe(manifest)), worktree: null };
     },

@@ -18,7 +18,7 @@ async function setUp(installed: string[], editor: string | null = null) {
   const { store, addStage } = await openTestStore();
   await store.transact((tx) => tx.projects.save(sampleProject({ settings: { editor } })));
   const stageId = await addStage({ worktree: { path, branch: 'callboard/S1', base: 'abc' } });
-  const editors = createEditors({ store, env: { PATH: `${bin}:/usr/bin:/bin` } });
+  const editors = createEditors({ store, requireInPlace: () => undefined, env: { PATH: `${bin}:/usr/bin:/bin` } });
   const told = async () => {
     await until('it is opened', () =>
       readFile(opened, 'utf8').then(

@@ -5,6 +5,7 @@ import { pathExists } from '../lib/path-exists.ts';
 import { detach, run } from '../lib/processes/processes.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
 
 /** Editors that open a folder given as their argument, in the order in which one is chosen. */
 const KNOWN = [
@@ -28,13 +29,15 @@ export interface Editors {
   /**
    * Opens the stage's worktree with the command of its project, or else with the first editor found. The editor lives on.
    * @returns the command
-   * @throws Rejection `unknown_stage`, `no_worktree`; `no_editor` if there is none, or if its command fails at once
+   * @throws Rejection `unknown_stage`, `no_worktree`; `no_editor` if there is none, or if its command fails at once; OperationalError `worktree_replaced`
    */
   open(stageId: StageId): Promise<string>;
 }
 
 export interface EditorsParts {
   store: Store;
+  /** Throws unless the worktree stands where it was made. @throws OperationalError `worktree_replaced` */
+  requireInPlace: Worktrees['requireInPlace'];
   /** The user's environment. */
   env: Readonly<Record<string, string>>;
   /** How long a command is watched: the launcher of an editor ends soon, or stays for as long as its window. */
@@ -46,7 +49,7 @@ const FIND_MS = 5_000;
 /** The exit codes of a shell that found no such command, or may not run it. */
 const NOT_FOUND = [126, 127];
 
-export function createEditors({ store, env, watchMs = WATCH_MS }: EditorsParts): Editors {
+export function createEditors({ store, requireInPlace, env, watchMs = WATCH_MS }: EditorsParts): Editors {
   async function list(): Promise<string[]> {
     const find = `for one in ${KNOWN.join(' ')}; do command -v "$one" >/dev/null && echo "$one"; done`;
     const { stdout } = await run({ command: '/bin/sh', args: ['-c', find], env, timeoutMs: FIND_MS });
@@ -57,9 +60,10 @@ export function createEditors({ store, env, watchMs = WATCH_MS }: EditorsParts):
     list,
     async open(stageId) {
       const { worktree, projectId } = await requireStage(store.read, stageId);
-      const { settings } = await requireProject(store.read, projectId);
-      if (worktree === null || !(await pathExists(worktree.path)))
+      const { settings, path } = await requireProject(store.read, projectId);
+      if (worktree === null || (worktree.isCleanedUp === true && !(await pathExists(worktree.path))))
         throw new Rejection('no_worktree', `${stageId} has no worktree on the disk. Start the stage to create one.`);
+      requireInPlace({ path }, worktree);
       const command = settings.editor ?? (await list())[0];
       if (command === undefined) throw new Rejection('no_editor', `No editor was found on PATH. ${NAME_ONE}`);
       const nothing = { path: '/dev/null', flags: 'r+' };

@@ -29,6 +29,7 @@ const scene = async (sandbox: boolean) => {
     const commands = createWorktreeCommands({
       ...parts,
       ports: createPorts({ store, dataDir }),
+      requireInPlace: () => undefined,
       cachesOf: async () => [],
     });
     onTestFinished(commands.shutDown);

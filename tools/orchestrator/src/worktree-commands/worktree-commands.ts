@@ -9,6 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createProcessMarks } from '../lib/processes/process-mark.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
 import { commandsFolder, outputFile, tailOf } from './command-output.ts';
 import { type PlacedCommand, placeCommand } from './command-place.ts';
 import { endCommand } from './end-command.ts';
@@ -24,6 +25,8 @@ export interface WorktreeCommandsParts {
   env: Readonly<Record<string, string>>;
   ports: Ports;
   isolation: () => Promise<IsolationSupport>;
+  /** Throws unless the worktree stands where it was made. @throws OperationalError `worktree_replaced` */
+  requireInPlace: Worktrees['requireInPlace'];
   /** The folders in the home folder that commands of the stage may write. */
   cachesOf: (stageId: StageId) => Promise<readonly string[]>;
   /** Between SIGTERM and SIGKILL. */
@@ -56,7 +59,7 @@ export interface RunningCommand {
  * killed are ended by the next one, and count as interrupted.
  */
 export interface WorktreeCommands {
-  /** @throws Rejection `unknown_stage`, `no_worktree`, `command_running` (this kind and name), `disk_low`, `orchestrator_unreachable` (Callboard is stopping) */
+  /** @throws Rejection `unknown_stage`, `no_worktree`, `command_running` (this kind and name), `disk_low`, `orchestrator_unreachable` (Callboard is stopping); OperationalError `worktree_replaced` */
   start(order: CommandOrder): Promise<RunningCommand>;
   /** Ends it for a person. Resolves when it has ended; at once if it has. @throws Rejection `unknown_command` */
   stop(stageId: StageId, commandId: string, by: string): Promise<WorktreeCommand>;
@@ -182,6 +185,7 @@ function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
       throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start the stage to create one.`);
     const others = [...running.values()].filter(({ order }) => order.stageId === stageId);
     requireFree(order, others, isDown);
+    parts.requireInPlace(project, worktree);
     const id = parts.edges.newWireId();
     const ports = await parts.ports.reserve(stageId, others.length === 0);
     const port = ports.base + (order.portOffset ?? 0);

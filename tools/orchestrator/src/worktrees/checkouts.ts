@@ -54,7 +54,7 @@ export async function countUncommitted(git: Git, path: string): Promise<number> 
 }
 
 /** Overwrites what differs. The index goes back to the commit, so that the files stand as uncommitted changes. */
-async function fillWorktree(git: Git, path: string, tree: string): Promise<void> {
+export async function fillWorktree(git: Git, path: string, tree: string): Promise<void> {
   await git.must(path, ['read-tree', '--reset', '-u', tree]);
   await git.must(path, ['reset', '--mixed', '--quiet']);
 }

@@ -44,7 +44,7 @@ export async function planMerge(
   const { head, tree } = contents;
   const open = await uncommittedFiles(git, worktree, contents);
   const uncommitted = { uncommitted: open.slice(0, NAMED_UNCOMMITTED), uncommittedCount: open.length };
-  const seen = { method, branch: worktree.branch, head, tree, ...uncommitted };
+  const seen = { method, branch: worktree.branch, head, tree, elsewhere: null, ...uncommitted };
   const target = await orRefusal(targetOf(git, project));
   if ('refusal' in target) return { ...seen, ...NOTHING, into: null, files: open.length, refusal: target.refusal };
   const { into, previous } = target;

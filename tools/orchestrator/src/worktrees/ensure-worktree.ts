@@ -5,8 +5,10 @@ import { OperationalError } from '../lib/errors.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
 import { gitFailure } from './git/git-cause.ts';
+import { type Misplaced, misplacedAt, signFolder } from './git/locate-checkout.ts';
 import { ignoredFiles } from './ignored-files.ts';
-import { type StartPoint, startCommit } from './start-point.ts';
+import { remakeOutlook } from './remake-outlook.ts';
+import { type StartPoint, startCommit, tipOf } from './start-point.ts';
 import { prepareSubmodules } from './submodules.ts';
 import {
   isCheckedOutElsewhere,
@@ -28,6 +30,8 @@ export interface EnsureParts {
   start: StartPoint;
   /** Receives notices for people about a new worktree. */
   tell: (notice: string) => void;
+  /** A person wants the stage's worktree to be made again: what stood in its place is out of the way. */
+  isWanted?: boolean;
 }
 
 type Place = Pick<Worktree, 'path' | 'branch'>;
@@ -46,16 +50,15 @@ interface FreePlace extends Place {
 
 /** See `Worktrees.ensure`. Call it once at a time for each repository. */
 export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
-  const { git, dataDir, project, stageId, recorded } = parts;
+  const { git, project, stageId, recorded } = parts;
   await requireRepository(project);
-  const parent = join(dataDir, 'worktrees', project.id);
-  await mkdir(parent, { recursive: true, mode: 0o700 });
-  const folder = await realpath(parent); // git lists worktrees by their real paths
+  const folder = await folderOf(parts);
   const { fresh, ...place }: FreePlace =
     recorded === null
       ? await freePlace(parts, folder)
       : { path: join(folder, basename(recorded.path)), branch: recorded.branch, fresh: null };
   const made = await makeIfMissing(parts, { ...place, fresh });
+  signFolder(place.path);
   if (made !== 'found' || recorded === null) await copyIgnored(git, project, place.path);
   if (made !== 'found') {
     const told = await prepareSubmodules(git, place.path, project.settings.submodules);
@@ -68,12 +71,25 @@ export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
   return { ...place, base, ...(isSame && recorded.merges !== undefined && { merges: recorded.merges }) };
 }
 
+/** Returns the folder of the project's worktrees. */
+async function folderOf({ dataDir, project }: Pick<EnsureParts, 'dataDir' | 'project'>): Promise<string> {
+  const parent = join(dataDir, 'worktrees', project.id);
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  return realpath(parent); // git lists worktrees by their real paths
+}
+
+/** Returns the path of a recorded worktree; the data directory may have moved. */
+export async function placeOf(parts: Pick<EnsureParts, 'dataDir' | 'project'>, { path }: Pick<Worktree, 'path'>) {
+  await requireRepository(parts.project);
+  return join(await folderOf(parts), basename(path));
+}
+
 async function branchedAt({ git, project, recorded, start }: EnsureParts, branch: string): Promise<string> {
   const begin = start.base === null || recorded !== null ? 'HEAD' : await startCommit(git, project, start.base);
   return git.must(project.path, ['merge-base', begin, branch]);
 }
 
-async function requireRepository(project: Project): Promise<void> {
+async function requireRepository(project: Pick<Project, 'name' | 'path'>): Promise<void> {
   if (await pathExists(project.path)) return;
   const message = `The repository of ${project.name} is no longer at ${project.path}. Move it back, or add it to the board from its new location.`;
   throw new OperationalError('worktree_failed', message);
@@ -112,12 +128,6 @@ async function isUntouched({ git, project }: EnsureParts, { path, branch }: Plac
   return !(await git.try(project.path, ['merge-base', '--is-ancestor', branch, commit])).failed;
 }
 
-/** Returns the commit of a branch; null if there is no such branch. */
-async function tipOf(git: Git, project: Project, branch: string): Promise<string | null> {
-  const tip = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
-  return tip.failed ? null : tip.stdout.trim();
-}
-
 const branchTaken = (branch: string): OperationalError =>
   new OperationalError(
     'worktree_failed',
@@ -126,14 +136,16 @@ const branchTaken = (branch: string): OperationalError =>
 
 type Made = 'found' | 'existing branch' | 'new branch';
 
-async function makeIfMissing(
-  { git, project, recorded, start, tell }: EnsureParts,
-  { path, branch, fresh }: FreePlace,
-): Promise<Made> {
+async function makeIfMissing(parts: EnsureParts, { path, branch, fresh }: FreePlace): Promise<Made> {
+  const { git, project, recorded, start, tell, isWanted = false } = parts;
   const known = fresh?.known ?? (await worktreeStatus(git, project.path, path));
   if (known === 'incomplete') await removeIncomplete(git, project.path, path);
-  if (known === 'complete' && (await pathExists(path))) return 'found';
-  if (known !== 'incomplete' && (await pathExists(path)) && !(await isEmpty(path))) throw pathTaken(project, path);
+  const stands = misplacedAt(project.path, path);
+  if (stands === null) return 'found';
+  // One that Callboard took away was kept, and nobody misses anything.
+  const mayMake = isWanted || known === 'incomplete' || (recorded?.isCleanedUp === true && stands.kind === 'gone');
+  if (recorded !== null && !mayMake) throw await refusal(parts, stands);
+  if (stands.kind !== 'gone' && stands.kind !== 'empty') throw pathTaken(project, path);
   const force = known === 'complete' ? ['--force'] : []; // git still lists it, though somebody deleted its folder
   const isNew = (fresh === null ? await tipOf(git, project, branch) : fresh.tip) === null;
   const isChosen = recorded === null && start.base !== null;
@@ -147,8 +159,15 @@ async function makeIfMissing(
     if (isMade) tell(`The repository's post-checkout hook failed in the new worktree: ${added.stderr.trim()}`);
     else throw creationFailed(path, added.stderr);
   }
-  if (recorded !== null && known !== 'incomplete') tell(recreatedNotice(branch, isNew));
+  if (recorded !== null && known !== 'incomplete' && !isWanted) tell(recreatedNotice(branch, isNew));
   return isNew ? 'new branch' : 'existing branch';
+}
+
+async function refusal({ git, project, stageId, recorded }: EnsureParts, stands: Misplaced) {
+  const branch = recorded?.branch ?? '';
+  const outlook = await remakeOutlook(git, project, { stageId, branch, stands });
+  const words = `${stands.words} Nothing was run. Make the worktree again: ${outlook}`;
+  return new OperationalError('worktree_replaced', words);
 }
 
 const recreatedNotice = (branch: string, isNew: boolean): string =>

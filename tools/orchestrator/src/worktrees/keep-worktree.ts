@@ -7,6 +7,7 @@ import type { CommitWithTree, WorktreeFacts } from './describe-worktree.ts';
 import { nestedRepositories } from './git/command-line.ts';
 import type { Git } from './git/git.ts';
 import { type IndexCopy, withIndexCopy } from './index-copy.ts';
+import { joined, looseWork } from './loose-work.ts';
 import { AS_CALLBOARD } from './merge-plan.ts';
 import { snapshotOf } from './snapshot.ts';
 
@@ -18,6 +19,8 @@ export interface KeepOrder {
   /** The full name of the ref, for example `refs/callboard/trash/STAGE-1/2026-01-31T12-00-00Z`. */
   ref: string;
   message: string;
+  /** With the repository, the commit also keeps what only the reflog of the worktree has, or a half-done rebase. */
+  repository?: string;
 }
 
 /** What the caller knows or wants to know. */
@@ -31,7 +34,7 @@ interface KeepOptions extends KeepOrder {
 export interface KeptWorktree {
   /**
    * Its first parent is the commit that the worktree was at. If something was staged that neither that commit nor the files
-   * have, a second parent has the index.
+   * have, a second parent has the index. A third one has earlier commits; then there is always a second one.
    */
   commit: string;
   /** The tree of the commit. */
@@ -40,6 +43,8 @@ export interface KeptWorktree {
   head: string;
   /** Whether anything was not committed there. */
   isDirty: boolean;
+  /** How many commits were kept that only the reflog of the worktree had. */
+  earlier: number;
   leftOut: NotKept[];
 }
 
@@ -47,7 +52,7 @@ export interface KeptWorktree {
 export async function keepWorktree(
   git: Git,
   path: string,
-  { ref, message, known, listsIgnored = false }: KeepOptions,
+  { ref, message, known, listsIgnored = false, repository }: KeepOptions,
 ): Promise<KeptWorktree> {
   const { commit: head, tree: headTree } = known?.at ?? (await headOf(git, path));
   const files = await withIndexCopy(git, path, known?.index, (copy) => filesOf(git, path, copy, headTree));
@@ -55,12 +60,29 @@ export async function keepWorktree(
   const isStagedElsewhere = staged === null || staged === headTree || staged === tree;
   const write = (of: string, words: string, parents: readonly string[]) =>
     commitTree(git, path, ['commit-tree', of, ...parents.flatMap((id) => ['-p', id]), '-m', words]);
-  const index = isStagedElsewhere ? [] : [await write(staged ?? tree, `${message} (index)`, [head])];
-  const commit = await write(tree, message, [head, ...index]);
+  const loose = repository === undefined ? null : await earlierCommits(git, repository, path);
+  const others = loose === null ? null : await joined(git, path, { tree: headTree, tips: loose.tips, message });
+  const hasIndex = !isStagedElsewhere || others !== null;
+  const index = hasIndex
+    ? [await write(isStagedElsewhere ? headTree : (staged ?? tree), `${message} (index)`, [head])]
+    : [];
+  const commit = await write(tree, message, [head, ...index, ...(others === null ? [] : [others])]);
   // Whoever removes files next relies on both.
   await git.must(path, ['-c', 'core.fsync=loose-object,reference', 'update-ref', ref, commit]);
   const ignored = listsIgnored ? await ignoredIn(git, path) : [];
-  return { commit, tree, head, isDirty: tree !== headTree || index.length > 0, leftOut: [...leftOut, ...ignored] };
+  const isDirty = tree !== headTree || !isStagedElsewhere;
+  return { commit, tree, head, isDirty, earlier: loose?.count ?? 0, leftOut: [...leftOut, ...ignored] };
+}
+
+/** Returns the commits that only the reflog of a worktree reaches, or a half-done rebase: not its `HEAD`, and no ref. */
+export async function earlierCommits(
+  git: Git,
+  repository: string,
+  path: string,
+): Promise<{ tips: readonly string[]; count: number }> {
+  const worktree = { path, branch: 'HEAD', base: '' }; // its branch stays, and so does the reflog of that
+  const { tips, head, earlier } = await looseWork(git, { path: repository }, worktree, { branchGoes: false });
+  return { tips: tips.filter((id) => id !== head), count: earlier };
 }
 
 async function headOf(git: Git, path: string): Promise<CommitWithTree> {

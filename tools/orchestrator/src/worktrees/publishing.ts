@@ -1,4 +1,5 @@
 import type { Project, Worktree } from '@callboard/contract';
+import { requireOnBranch } from './elsewhere.ts';
 import type { Git, GuardedGit } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import type { Merged } from './merge.ts';
@@ -9,7 +10,7 @@ import { type PushPlan, planPush, type Remote, remoteOf } from './push-plan.ts';
 
 /** Takes a stage's branch to the repository's remote, and tells what came back of it. */
 export interface Publishing {
-  /** Returns what pushing would bring to the remote. @throws as `planPush` */
+  /** Returns what pushing would bring to the remote. @throws as `planPush`; Rejection `branch_left` */
   planPush(project: Project, worktree: Worktree, base: string | null): Promise<PushPlan>;
   /** Returns the remote that `planPush` would push to; null if there is none. @throws OperationalError `worktree_failed` */
   remote(project: Pick<Project, 'path'>): Promise<Remote | null>;
@@ -48,7 +49,10 @@ export interface MergedElsewhere {
 const PUSH_MS = 10 * 60_000;
 
 export const publishing = (git: GuardedGit): Publishing => ({
-  planPush: (project, worktree, base) => planPush(git, project, worktree, base),
+  async planPush(project, worktree, base) {
+    await requireOnBranch(git, project, worktree);
+    return planPush(git, project, worktree, base);
+  },
   remote: (project) => remoteOf(git, project),
   push: (project, worktree, order, signal) => pushBranch(git.until(signal, PUSH_MS), project, worktree, order),
   fetchPushed: (project, work) => fetchPushed(git, project, work),

@@ -1,17 +1,20 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import {
   type BuildFolders,
   type KeptFile,
   NAMED_FILES,
   type Project,
   type Removal,
+  type StageId,
   type TrashEntry,
   type Worktree,
 } from '@callboard/contract';
 import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
+import { entryOf } from './git/locate-checkout.ts';
 import { type IgnoredFiles, ignoredFiles } from './ignored-files.ts';
 import { innerWork } from './inner-worktrees.ts';
+import { joinTips, type Loose, looseWork } from './loose-work.ts';
 import { isIn, newestMerge } from './recorded-merges.ts';
 import { removePlaceholders } from './sandbox-mount-points.ts';
 import { initializedSubmodules, unpushedSubmodules } from './submodules.ts';
@@ -20,10 +23,23 @@ import { worktreeEntry } from './worktree-list.ts';
 /** How to remove a worktree. */
 export interface RemovalOrder {
   buildFolders: BuildFolders;
-  /** Moves files of the worktree to the trash. */
-  keep: (files: readonly KeptFile[]) => Promise<TrashEntry | null>;
+  /** Moves files of the worktree to the trash, and lists there commits that were kept for it. */
+  keep: (files: readonly KeptFile[], commits: KeptCommits | null) => Promise<TrashEntry | null>;
+  /** With it, the commits that the worktree was at between turns are kept as well. */
+  stageId?: StageId;
   /** Called before anything is removed, once other work on the repository has finished. @throws Rejection if the worktree must stay */
   mayBegin: () => Promise<void>;
+}
+
+/** Commits that no branch or tag has, as a commit on a ref of the repository. */
+export interface KeptCommits {
+  ref: string;
+  commit: string;
+  repository: string;
+  branch: string | null;
+  uncommitted: number;
+  unmerged: number;
+  earlier: number;
 }
 
 /** The result of a removal. */
@@ -37,10 +53,12 @@ export interface Removed {
 const NOTHING: IgnoredFiles = { files: [], buildFolders: [] };
 
 /** Returns what the removal would do. @throws OperationalError `worktree_failed` */
-export async function planRemoval(git: Git, project: Project, worktree: Worktree): Promise<Removal> {
+export async function planRemoval(git: Git, project: Project, worktree: Worktree, stageId?: StageId): Promise<Removal> {
   const left = await reasonToKeep(git, project, worktree);
   const isHere = await pathExists(worktree.path);
   const { files, buildFolders } = left === null && isHere ? await ignoredFiles(git, project, worktree.path) : NOTHING;
+  const branch = await branchOf(git, project, worktree);
+  const loose = left === null ? await looseIn(git, project, worktree, stageId) : null;
   return {
     worktree: isHere ? worktree.path : null,
     left,
@@ -48,7 +66,8 @@ export async function planRemoval(git: Git, project: Project, worktree: Worktree
     fileCount: files.length,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     buildFolders,
-    branch: await branchOf(git, project, worktree),
+    branch,
+    loose: loose?.told ?? null,
   };
 }
 
@@ -61,22 +80,31 @@ export async function removeWorktree(
   git: Git,
   project: Project,
   worktree: Worktree,
-  { buildFolders, keep, mayBegin }: RemovalOrder,
+  { buildFolders, keep, mayBegin, stageId }: RemovalOrder,
 ): Promise<Removed> {
   await mayBegin();
   const { path } = worktree;
   const left = await reasonToKeep(git, project, worktree);
-  if (left !== null) return { left, kept: null, deleted: [] };
+  if (left !== null) {
+    // Git has forgotten what the worktree was at, so it keeps nothing for it.
+    const isForgotten = entryOf(project.path, path) === null;
+    const last = isForgotten
+      ? await keepLoose(git, project, await looseIn(git, project, worktree, stageId), basename(path))
+      : null;
+    return { left, kept: last === null ? null : await keep([], last), deleted: [] };
+  }
   const ignored = (await pathExists(path)) ? await ignoredFiles(git, project, path) : NOTHING;
   const toKeep = [...ignored.files, ...(buildFolders === 'keep' ? ignored.buildFolders : [])];
-  const kept = toKeep.length === 0 ? null : await keep(toKeep);
+  const loose = await looseIn(git, project, worktree, stageId);
+  const commits = await keepLoose(git, project, loose, basename(path));
+  const kept = toKeep.length === 0 && commits === null ? null : await keep(toKeep, commits);
   const deleted = buildFolders === 'delete' ? ignored.buildFolders : [];
   if (await pathExists(path)) await removePlaceholders(git, path); // git would count them as changes
   // Git requires it for a worktree with submodules. The check above made sure that nothing is lost.
   const force = (await pathExists(path)) && (await initializedSubmodules(git, path)).length > 0 ? ['--force'] : [];
   const removal = await git.try(project.path, ['worktree', 'remove', ...force, path]);
   if (removal.failed) {
-    const inTrash = kept === null ? '' : ' Its ignored files are in the trash.';
+    const inTrash = toKeep.length === 0 ? '' : ' Its ignored files are in the trash.';
     return {
       left: `The worktree ${path} was left in place: ${gitReason(removal.stderr)}${inTrash}`,
       kept,
@@ -85,6 +113,33 @@ export async function removeWorktree(
   }
   const isKept = !(await removeBranch(git, project, worktree));
   return { left: isKept ? keptBranchNotice(worktree) : null, kept, deleted };
+}
+
+/** Returns what would be lost with the worktree, though nothing in its files is. */
+async function looseIn(git: Git, project: Project, worktree: Worktree, stageId?: StageId): Promise<Loose> {
+  const branch = await branchOf(git, project, worktree);
+  return looseWork(git, project, worktree, { branchGoes: branch?.isKept === false, stageId });
+}
+
+/**
+ * Puts a ref on commits that are reachable from nothing else once the worktree is gone; null if there are none. The same again
+ * after an interruption.
+ * @throws OperationalError `worktree_failed`
+ */
+export async function keepLoose(
+  git: Git,
+  { path }: Pick<Project, 'path'>,
+  { tips, head, branch, told }: Loose,
+  name: string,
+): Promise<KeptCommits | null> {
+  const [first] = tips;
+  if (first === undefined) return null;
+  const message = `Commits of ${name} that no branch has`;
+  const commit = await joinTips(git, path, { head: head ?? first, tips, message });
+  const ref = `refs/callboard/trash/${name.replaceAll(/[^A-Za-z0-9_-]/g, '-')}/commits-${commit.slice(0, 12)}`;
+  await git.must(path, ['-c', 'core.fsync=loose-object,reference', 'update-ref', ref, commit]);
+  const counts = { uncommitted: 0, unmerged: told?.commits ?? 0, earlier: told?.earlier ?? 0 };
+  return { ref, commit, repository: path, branch, ...counts };
 }
 
 const keptBranchNotice = ({ branch }: Worktree): string => `The branch ${branch} was kept: it has unmerged work.`;

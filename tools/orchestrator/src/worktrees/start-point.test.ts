@@ -51,7 +51,7 @@ it('keeps base and branch when the worktree is made again', async () => {
   const first = await worktrees.ensure(project, STAGE, null, { start });
   await git(path, 'worktree', 'remove', first.path);
   await git(path, 'branch', '--move', 'develop', 'old-develop');
-  expect(await worktrees.ensure(project, STAGE, first, { start })).toEqual(first);
+  expect(await worktrees.ensure(project, STAGE, { ...first, isCleanedUp: true }, { start })).toEqual(first);
 });
 
 it('says at the start that the base is gone, or the branch taken by now, and what to do', async () => {

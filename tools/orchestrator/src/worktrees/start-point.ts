@@ -66,3 +66,9 @@ async function conflictingBranch(git: Git, path: string, name: string): Promise<
   const isInside = (one: string, folder: string) => one.startsWith(`${folder}/`);
   return branches.find((one) => one === name || isInside(one, name) || isInside(name, one)) ?? null;
 }
+
+/** Returns the commit of a branch; null if there is no such branch. */
+export async function tipOf(git: Git, project: Pick<Project, 'path'>, branch: string): Promise<string | null> {
+  const tip = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+  return tip.failed ? null : tip.stdout.trim();
+}

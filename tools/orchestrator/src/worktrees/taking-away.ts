@@ -9,7 +9,7 @@ import { nestedRepositories } from './git/command-line.ts';
 import type { Git } from './git/git.ts';
 import { gitFailure } from './git/git-cause.ts';
 import { ignoredFiles, sizeOf } from './ignored-files.ts';
-import { type KeepOrder, type KeptWorktree, keepWorktree, leftOutOf } from './keep-worktree.ts';
+import { earlierCommits, type KeepOrder, type KeptWorktree, keepWorktree, leftOutOf } from './keep-worktree.ts';
 import { isIn } from './recorded-merges.ts';
 import { stays, stuckReason } from './remove-worktree.ts';
 import { takeSnapshot } from './snapshot.ts';
@@ -30,6 +30,8 @@ export interface OpenWork {
   uncommitted: number;
   /** Commits that are not in the main checkout's branch. */
   unmerged: number;
+  /** Further commits that only the reflog of the worktree has. */
+  earlier: number;
 }
 
 /** What a worktree has beside what a commit of its files can keep. */
@@ -45,6 +47,8 @@ export interface PutBackOrder extends WorktreePlace {
   commit: string;
   /** The branch of a new worktree. */
   branch: string;
+  /** The branch that gets the earlier commits, if some were kept. */
+  earlierBranch: string;
 }
 
 /** Takes a worktree away without losing what is in it, and puts it back. */
@@ -130,7 +134,8 @@ async function openWork(git: Git, { repository, path }: WorktreePlace): Promise<
   const isMerged = await isIn(git, repository, head, 'HEAD');
   const count = isMerged ? '0' : await git.must(repository, ['rev-list', '--count', `HEAD..${head}`]);
   const branch = on.failed ? null : on.stdout.trim();
-  return { head, branch, uncommitted: await countUncommitted(git, path), unmerged: Number(count) };
+  const { count: earlier } = await earlierCommits(git, repository, path);
+  return { head, branch, uncommitted: await countUncommitted(git, path), unmerged: Number(count), earlier };
 }
 
 async function filesBeside(git: Git, project: Project, path: string): Promise<FilesBeside> {
@@ -145,7 +150,16 @@ async function filesBeside(git: Git, project: Project, path: string): Promise<Fi
   return { files: [...beside, ...files], buildFolders };
 }
 
-async function putBack(git: Git, { repository, path, commit, branch }: PutBackOrder): Promise<boolean> {
+async function putBack(git: Git, order: PutBackOrder): Promise<boolean> {
+  const { repository, commit, earlierBranch } = order;
+  if (!(await putFilesBack(git, order))) return false;
+  // Their ref goes with the entry.
+  const earlier = await commitOf(git, repository, `${commit}^3`);
+  if (earlier !== null) await git.must(repository, ['update-ref', `refs/heads/${earlierBranch}`, earlier]);
+  return true;
+}
+
+async function putFilesBack(git: Git, { repository, path, commit, branch }: PutBackOrder): Promise<boolean> {
   const parent = await git.must(repository, ['rev-parse', '--verify', `${commit}^1`]);
   const known = await worktreeStatus(git, repository, path);
   if (known === 'incomplete') await removeIncomplete(git, repository, path);

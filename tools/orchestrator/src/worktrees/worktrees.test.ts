@@ -148,7 +148,8 @@ describe('the worktree of a stage', () => {
     await git(path, 'branch', '--quiet', '-D', first.branch);
     await commit(path, 'other.txt', 'meanwhile');
     const told: string[] = [];
-    const again = await worktrees.ensure(project, STAGE, first, { tell: (notice) => told.push(notice) });
+    const cleanedUp = { ...first, isCleanedUp: true };
+    const again = await worktrees.ensure(project, STAGE, cleanedUp, { tell: (notice) => told.push(notice) });
     expect(again).toEqual({ ...first, base: await git(path, 'rev-parse', 'HEAD') });
     expect(told).toEqual([expect.stringContaining('current commit')]);
   });
@@ -171,12 +172,13 @@ describe('the worktree of a stage', () => {
     await expect(worktrees.ensure(project, STAGE, null)).rejects.toMatchObject(failure);
   });
 
-  it('is recreated on its branch if somebody deleted its folder', async () => {
+  it('is recreated on its branch after a clean-up, and only then', async () => {
     const { worktrees, project, commit } = await setUp();
     const first = await worktrees.ensure(project, STAGE, null);
     await commit(first.path, 'kept.txt', 'committed');
     await rm(first.path, { recursive: true });
-    expect(await worktrees.ensure(project, STAGE, first)).toEqual(first);
+    await expect(worktrees.ensure(project, STAGE, first)).rejects.toMatchObject({ code: 'worktree_replaced' });
+    expect(await worktrees.ensure(project, STAGE, { ...first, isCleanedUp: true })).toEqual(first);
     expect(await readFile(join(first.path, 'kept.txt'), 'utf8')).toBe('committed');
   });
 
@@ -185,7 +187,11 @@ describe('the worktree of a stage', () => {
     const taken = join(dataDir, 'worktrees', 'shop', 'STAGE-1');
     await mkdir(join(taken, 'full'), { recursive: true });
     expect((await worktrees.ensure(project, STAGE, null)).path).toBe(`${taken}-2`);
-    const failure = { code: 'worktree_failed', kind: 'operational', message: expect.stringContaining('Move it away') };
+    const failure = {
+      code: 'worktree_replaced',
+      kind: 'operational',
+      message: expect.stringContaining('goes to the trash'),
+    };
     const recorded = { path: taken, branch: 'callboard/STAGE-1', base: 'HEAD' };
     await expect(worktrees.ensure(project, STAGE, recorded)).rejects.toMatchObject(failure);
   });

@@ -4,6 +4,7 @@ import type {
   BranchList,
   CommitOrder,
   DiffQuery,
+  Elsewhere,
   GitSettingItem,
   MergePlan,
   Project,
@@ -15,7 +16,7 @@ import type {
   Worktree,
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
-import { createKeyedMutex } from '../lib/keyed-mutex.ts';
+import { createKeyedMutex, type KeyedMutex } from '../lib/keyed-mutex.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import { LOCAL, MCP } from '../lib/settings-files.ts';
 import { type Checkouts, checkouts } from './checkouts.ts';
@@ -24,18 +25,30 @@ import { createCommittedFiles } from './committed-files.ts';
 import { type MergeIdea, planMerge, undoRefusal } from './completion.ts';
 import { type Contents, withContents } from './contents.ts';
 import { diffOf } from './diff.ts';
+import {
+  elsewhereOf,
+  elsewhereWords,
+  goBackToBranch,
+  isAway,
+  requireOnBranch,
+  takeBranch,
+  type WentBack,
+} from './elsewhere.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
 import { createFileSuggestions } from './file-suggestions.ts';
 import { createGeneratedFiles } from './generated-files.ts';
 import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
+import { misplacedAt, replaced } from './git/locate-checkout.ts';
 import { afterOtherGit } from './git/other-git.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
+import type { KeepOrder } from './keep-worktree.ts';
 import { type KeptTurns, keptTurns } from './kept-turns.ts';
 import { type LeftByStart, leftByStart } from './left-by-start.ts';
 import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
 import { type BaseWish, knownBase, newestBase } from './newest-base.ts';
 import { type Publishing, publishing } from './publishing.ts';
+import { type Remade, type RemakeParts, remakeWorktree } from './remake-worktree.ts';
 import { planRemoval, type RemovalOrder, type Removed, removeWorktree } from './remove-worktree.ts';
 import {
   foldersAbove,
@@ -69,6 +82,12 @@ export interface EnsureOptions {
   tell?: (notice: string) => void;
 }
 
+/** What `remake` needs to know. */
+export interface RemakeOrder extends Pick<RemakeParts, 'recorded' | 'keep'> {
+  /** Receives further notices for people. */
+  tell?: RemakeParts['tell'];
+}
+
 /** One worktree and branch for each stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
 export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns, LeftByStart {
   /**
@@ -78,13 +97,20 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns,
   inspect(path: string): Promise<{ root: string }>;
   /**
    * Creates the stage's worktree from the repository's current commit, with copies of the project's listed ignored files, or
-   * returns the existing one. An incomplete worktree, whose creation was killed, is recreated; a missing one is recreated from
-   * its branch. Never takes over a folder or branch with other work: the names get a number at the end instead.
+   * returns the existing one. An incomplete worktree, whose creation was killed, is recreated; one that Callboard cleaned up is
+   * recreated from its branch. Never takes over a folder or branch with other work: the names get a number at the end instead.
    *
    * @param recorded the stage's recorded worktree; null until the first one was completed
-   * @throws OperationalError `worktree_failed`
+   * @throws OperationalError `worktree_failed`; `worktree_replaced` if something else stands at the recorded place, or nothing
    */
   ensure(project: Project, stageId: StageId, recorded: Worktree | null, options?: EnsureOptions): Promise<Worktree>;
+  /**
+   * Puts the stage's worktree back into its place, if something else stands there, or nothing.
+   * @throws OperationalError `worktree_failed`; a system error
+   */
+  remake(project: Project, stageId: StageId, order: RemakeOrder): Promise<Remade>;
+  /** Throws unless the worktree stands where it was made. @throws OperationalError `worktree_replaced` */
+  requireInPlace(project: Pick<Project, 'path'>, worktree: Pick<Worktree, 'path'>): void;
   /** Returns the revision at which a new stage begins, after a fetch if that is wished. @throws OperationalError `fetch_failed` */
   newestBase(project: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null>;
   /** As `newestBase`, by what was fetched last. */
@@ -133,6 +159,19 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns,
   ): Promise<void>;
   /** Returns what a merge would do now. @throws Rejection `merge_refused`; OperationalError `worktree_failed` */
   planMerge(project: Project, worktree: Worktree, idea: MergeIdea): Promise<MergePlan>;
+  /** Returns where the worktree is, if not on the stage's branch; null if it is. @throws OperationalError `worktree_failed` */
+  elsewhere(project: Project, worktree: Worktree): Promise<Elsewhere | null>;
+  /**
+   * Makes what the worktree is at the stage's branch. No commit becomes unreachable.
+   * @returns the name of the branch @throws Rejection `branch_left`, `head_moved`, `no_worktree`
+   */
+  takeBranch(project: Project, worktree: Worktree, seen: { head?: string | undefined }): Promise<string>;
+  /** Sets the worktree back to the stage's branch, and keeps what no ref has. @throws Rejection as `takeBranch` */
+  goBack(
+    project: Project,
+    worktree: Worktree,
+    order: { head?: string | undefined; keep: KeepOrder },
+  ): Promise<WentBack>;
   /** Returns the commit of a planned merge that was made since; null if there is none. Ends one that was left unfinished. */
   settleMerge(project: Project, planned: Merged): Promise<string | null>;
   /** Returns why the merge cannot be taken back; null if it can. */
@@ -158,9 +197,9 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns,
    */
   clearSandbox(project: Pick<Project, 'path'>, worktree: Worktree, isLast: boolean): Promise<void>;
   /** Returns what `remove` would do now. @throws OperationalError `worktree_failed` */
-  planRemoval(project: Project, worktree: Worktree): Promise<Removal>;
+  planRemoval(project: Project, worktree: Worktree, stageId?: StageId): Promise<Removal>;
   /**
-   * Removes a worktree, and its branch if that is merged. Keeps ignored files first. Uncommitted and unmerged work stays, and
+   * Removes a worktree, and its branch if that is merged. Keeps ignored files and commits that no ref has first. Uncommitted and unmerged work stays, and
    * the result says so.
    * @throws whatever `mayBegin` and `keep` of the order throw; OperationalError `worktree_failed`
    */
@@ -181,6 +220,14 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     inspect: (path) => inspectRepository(git, path),
     ensure: (project, stageId, recorded, { start = { base: null, branch: null }, tell = () => undefined } = {}) =>
       makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, start, tell })),
+    remake: (project, stageId, { tell = () => undefined, ...order }) =>
+      makings(project.path, () =>
+        remakeWorktree({ ...order, git, dataDir, project, stageId, tell, start: { base: null, branch: null } }),
+      ),
+    requireInPlace: (project, worktree) => {
+      const stands = misplacedAt(project.path, worktree.path);
+      if (stands !== null) throw replaced(stands);
+    },
     knownBase: (project, wish) => knownBase(git, project, wish),
     newestBase: (project, wish) => makings(project.path, () => newestBase(git, project, wish)),
     requireStartPoint: (project, start) => requireStartPoint(git, project, start),
@@ -192,7 +239,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     },
     withContents: (worktree, use) => withContents(git, worktree, use),
     suggestFiles: ({ path }, query) => suggestFiles(path, query),
-    ...finishing(git),
+    ...finishing(git, makings),
     ...publishing(git),
     ...takingAway(git, makings),
     ...keptTurns(git, generated, dataDir),
@@ -221,7 +268,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
       if (isLast) await removeConfigLock(project.path);
     },
     ...checkouts(git),
-    planRemoval: (project, worktree) => planRemoval(git, project, worktree),
+    planRemoval: (project, worktree, stageId) => planRemoval(git, project, worktree, stageId),
     remove: (project, worktree, order) => makings(project.path, () => removeWorktree(git, project, worktree, order)),
   };
 }
@@ -261,22 +308,45 @@ type Finishing = Pick<
   | 'undoRefusal'
   | 'undoMerge'
   | 'isUndone'
+  | 'elsewhere'
+  | 'takeBranch'
+  | 'goBack'
 >;
 
 /** Committing and merging the work of a stage, and taking that back. */
-function finishing(git: Git): Finishing {
+function finishing(git: Git, makings: KeyedMutex): Finishing {
   /** By main checkout: concurrent merges would see, and undo, each other's work. */
   const merges = createKeyedMutex();
   return {
-    commit: (project, worktree, order) => commitWorktree(git, project, worktree, order),
+    async commit(project, worktree, order) {
+      await requireOnBranch(git, project, worktree, { commits: true });
+      return commitWorktree(git, project, worktree, order);
+    },
     async requireCommittable(project, worktree, seen) {
       await afterOtherGit(git, worktree.path); // before anything is read: it may be a commit
+      await requireOnBranch(git, project, worktree, { commits: true });
       await requireCommittable(git, project, worktree, seen);
     },
-    requireMergeable: async (project, worktree, order = {}) =>
-      void (await requireMergeable(git, project, worktree, order)),
-    merge: (project, worktree, order = {}) => merges(project.path, () => mergeInto(git, project, worktree, order)),
-    planMerge: (project, worktree, idea) => planMerge(git, project, worktree, idea),
+    async requireMergeable(project, worktree, order = {}) {
+      await requireOnBranch(git, project, worktree);
+      await requireMergeable(git, project, worktree, order);
+    },
+    async merge(project, worktree, order = {}) {
+      await requireOnBranch(git, project, worktree);
+      return merges(project.path, () => mergeInto(git, project, worktree, order));
+    },
+    async planMerge(project, worktree, idea) {
+      const elsewhere = await elsewhereOf(git, project, worktree);
+      const plan = await planMerge(git, project, worktree, idea);
+      if (elsewhere === null) return plan;
+      if (!isAway(elsewhere)) return { ...plan, elsewhere };
+      // Compared with the stage's branch, what was committed elsewhere would count as uncommitted.
+      const refusal = elsewhereWords(elsewhere);
+      return { ...plan, elsewhere, refusal, conflicts: [], uncommitted: [], uncommittedCount: elsewhere.uncommitted };
+    },
+    elsewhere: (project, worktree) => elsewhereOf(git, project, worktree),
+    takeBranch: (project, worktree, seen) => makings(project.path, () => takeBranch(git, project, worktree, seen)),
+    goBack: (project, worktree, order) => makings(project.path, () => goBackToBranch(git, project, worktree, order)),
     settleMerge: (project, planned) =>
       merges(project.path, async () => {
         const commit = await findMerge(git, project, planned);

@@ -3,6 +3,7 @@ import type { Checks } from '../../checks/checks.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
 import type { StageCompletion } from '../../stages/complete-stage.ts';
+import type { WorktreeMending } from '../../stages/mend-worktree.ts';
 import type { StageRemoval } from '../../stages/remove-stage.ts';
 import type { Stages } from '../../stages/stages.ts';
 import type { WorktreeFiles } from '../../stages/worktree-files.ts';
@@ -19,6 +20,7 @@ export interface StageParts {
   stages: Stages;
   completion: StageCompletion;
   removal: StageRemoval;
+  mending: WorktreeMending;
   files: WorktreeFiles;
   sessions: Sessions;
   checks: Checks;
@@ -48,10 +50,13 @@ type StageCommands =
   | 'reopen_stage'
   | 'get_completion'
   | 'complete_stage'
-  | 'undo_completion';
+  | 'undo_completion'
+  | 'remake_worktree'
+  | 'take_branch'
+  | 'go_back_to_branch';
 
 export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCommands> {
-  const { store, views, stages, completion, removal, files, sessions, trash, setUp, checks } = parts;
+  const { store, views, stages, completion, removal, mending, files, sessions, trash, setUp, checks } = parts;
   const card = async (stageId: StageId): Promise<{ stage: StageView }> => ({ stage: await views.stage(stageId) });
   return {
     create_stage: async ({ creationId, ...stage }) => card((await stages.create(stage, { creationId })).id),
@@ -97,6 +102,18 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
     },
     undo_completion: async ({ stageId }, { actor }) => {
       await completion.undo(stageId, actor.name);
+      return card(stageId);
+    },
+    remake_worktree: async ({ stageId }, { actor }) => {
+      await mending.remake(stageId, actor.name);
+      return card(stageId);
+    },
+    take_branch: async ({ stageId, ...seen }, { actor }) => {
+      await mending.takeBranch(stageId, seen, actor.name);
+      return card(stageId);
+    },
+    go_back_to_branch: async ({ stageId, ...seen }, { actor }) => {
+      await mending.goBack(stageId, seen, actor.name);
       return card(stageId);
     },
   };

@@ -187,6 +187,8 @@ function outcomeCode(error: unknown): TurnOutcome['code'] {
       return 'settings-invalid';
     case 'settings_not_agreed':
       return 'settings-not-agreed';
+    case 'worktree_replaced':
+      return 'worktree-replaced';
     default:
       return null;
   }
@@ -198,6 +200,7 @@ function launchRejection(error: unknown): unknown {
     case 'claude_missing':
     case 'claude_too_old':
     case 'worktree_failed':
+    case 'worktree_replaced':
     case 'setup_failed':
     case 'fetch_failed':
       return new Rejection(error.code, error.message, { cause: error });

@@ -110,7 +110,10 @@ async function forgetLostSetUp(store: Store, { id, worktree, setup }: Stage): Pr
 }
 
 const isSame = (one: Worktree | null, other: Worktree): boolean =>
-  one?.path === other.path && one.branch === other.branch && one.base === other.base;
+  one?.path === other.path &&
+  one.branch === other.branch &&
+  one.base === other.base &&
+  one.isCleanedUp === other.isCleanedUp;
 
 /** How many unavailable settings are named; a longer list ends with the number of the others. */
 const MAX_NAMED = 12;

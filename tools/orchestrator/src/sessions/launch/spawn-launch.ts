@@ -104,6 +104,7 @@ export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progres
     [LAUNCH_MARKER]: launchId,
   };
   const reportsDamage = lookForDamage(parts, begun); // beside the start, which reads the same record
+  worktrees.requireInPlace(project, { path: cwd }); // a set-up may have taken minutes
   const process = await spawnClaude({
     command: program.path,
     args: claudeArguments(options),

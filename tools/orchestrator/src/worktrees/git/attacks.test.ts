@@ -216,7 +216,7 @@ describe('our calls of git run agreed programs:', () => {
 });
 
 describe('a worktree whose .git file points elsewhere', () => {
-  it('is refused with the command that repairs it', async () => {
+  it('is refused with what stands there, until it is repaired', async () => {
     const { worktrees, worktree, git, folder, canary, ran, forget, project } = await setUpGitScene();
     const prepared = join(folder, 'prepared');
     await git(folder, 'clone', '--quiet', project.path, prepared);
@@ -224,8 +224,8 @@ describe('a worktree whose .git file points elsewhere', () => {
     await writeFile(join(worktree.path, '.git'), `gitdir: ${join(prepared, '.git')}\n`);
     await forget();
     await expect(worktrees.diff(project, worktree)).rejects.toMatchObject({
-      code: 'worktree_failed',
-      message: expect.stringContaining(`worktree repair ${worktree.path}`),
+      code: 'worktree_replaced',
+      message: expect.stringContaining(`points to ${join(prepared, '.git')}`),
     });
     expect((await worktrees.remove(project, worktree, ORDER)).left).not.toBeNull();
     expect(await ran()).toBe('');
@@ -241,7 +241,7 @@ describe('a worktree whose .git file points elsewhere', () => {
     const admin = join(project.path, '.git', 'worktrees', 'STAGE-1');
     await writeFile(join(admin, 'commondir'), `${join(prepared, '.git')}\n`);
     await forget();
-    await expect(worktrees.diff(project, worktree)).rejects.toMatchObject({ code: 'worktree_failed' });
+    await expect(worktrees.diff(project, worktree)).rejects.toMatchObject({ code: 'worktree_replaced' });
     expect(await ran()).toBe('');
   });
 });

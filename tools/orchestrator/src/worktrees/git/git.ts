@@ -54,7 +54,7 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
         const words = result.failed ? explainFilterFailure(result.stderr, call.pending) : null;
         return words === null ? result : { ...result, stderr: `${words}\n${result.stderr}` };
       } catch (error) {
-        if (error instanceof OperationalError) return failure(messageOf(error));
+        if (error instanceof OperationalError) return { ...failure(messageOf(error)), cause: error };
         throw error;
       }
     };
@@ -82,8 +82,9 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
     return {
       try: attempt,
       async must(cwd, args, extra) {
-        const { failed, stdout, stderr } = await attempt(cwd, args, extra);
+        const { failed, stdout, stderr, cause } = await attempt(cwd, args, extra);
         if (!failed) return stdout.trimEnd();
+        if (cause?.code === 'worktree_replaced') throw cause;
         throw new OperationalError(
           'worktree_failed',
           gitFailure(`git ${args.slice(0, 2).join(' ')} failed in ${cwd}.`, stderr),

@@ -1,4 +1,15 @@
-import { closeSync, constants, lstatSync, openSync, readSync, realpathSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { OperationalError } from '../../lib/errors.ts';
 
@@ -29,25 +40,139 @@ export function locateCheckout(root: string): CheckoutLocation | null {
   return commonDir === null ? null : { root, gitDir, commonDir, isPlain: false };
 }
 
+/** What stands in the place of a stage's worktree. */
+export interface Misplaced {
+  /**
+   * `gone`: nothing. `unlinked`: the folder that was made, without its `.git` file. `unlisted`: a folder whose `.git` file leads to
+   * an entry that the repository no longer has. `moved`: git knows it at another path. `copy`: a folder with the right `.git` file
+   * that is not the one that was made. `other`: a folder of something else.
+   */
+  kind: 'gone' | 'link' | 'file' | 'empty' | 'unlinked' | 'unlisted' | 'moved' | 'copy' | 'other';
+  /** A sentence for people. */
+  words: string;
+}
+
 /**
- * Returns the folders of a stage's worktree. It must belong to the repository that it was created from: otherwise whoever
- * rewrites its `.git` file could point our git to a configuration of their own.
- * @throws OperationalError `worktree_failed`
+ * Returns the folders of a stage's worktree. It must be the one that was made for the repository: otherwise whoever rewrites its
+ * `.git` file, or puts another folder in its place, could point our git to a configuration of their own.
+ * @throws OperationalError `worktree_replaced`
  */
 export function locateWorktree(folder: string, main: CheckoutLocation): CheckoutLocation {
+  const misplaced = whatStandsAt(folder, main);
+  const place = misplaced === null ? locateCheckout(folder) : null;
+  if (place !== null) return { ...place, commonDir: main.commonDir };
+  throw replaced(misplaced ?? { kind: 'other', words: `${folder} has just changed.` });
+}
+
+/** The refusal to run anything there. */
+export const replaced = ({ words }: Misplaced): OperationalError =>
+  new OperationalError(
+    'worktree_replaced',
+    `${words} Nothing was run. Make the worktree again from its branch, on the stage's page.`,
+  );
+
+/** Returns what stands at the path of a stage's worktree; null if it is the worktree that was made there. */
+function whatStandsAt(folder: string, main: CheckoutLocation): Misplaced | null {
+  const stat = tryOrUndefined(() => lstatSync(folder, { throwIfNoEntry: false }));
+  if (stat === undefined) return { kind: 'gone', words: `There is no worktree at ${folder} any more.` };
+  if (stat.isSymbolicLink()) {
+    const to = tryOrUndefined(() => readlinkSync(folder)) ?? 'somewhere else';
+    return { kind: 'link', words: `${folder} is a symbolic link to ${to}, not the worktree that Callboard made.` };
+  }
+  if (!stat.isDirectory()) return { kind: 'file', words: `${folder} is a file, not the worktree that Callboard made.` };
   const place = locateCheckout(folder);
-  const admin = real(join(main.commonDir, 'worktrees'));
+  const commonDir = real(main.commonDir);
+  const admin = commonDir === null ? null : (real(join(commonDir, 'worktrees')) ?? join(commonDir, 'worktrees'));
   const back = place === null ? undefined : textOf(join(place.gitDir, 'gitdir'))?.trim();
   const isOurs =
     place !== null &&
-    place.commonDir === real(main.commonDir) &&
+    place.commonDir === commonDir &&
     dirname(place.gitDir) === admin &&
     back !== undefined &&
     resolve(place.gitDir, back) === join(folder, '.git');
-  if (place !== null && isOurs) return { ...place, commonDir: main.commonDir };
-  const words = place === null ? 'is missing or points nowhere' : `points to ${place.gitDir}`;
-  const message = `The file ${join(folder, '.git')} ${words} instead of the repository at ${main.root}. Repair it with: git -C ${main.root} worktree repair ${folder}`;
-  throw new OperationalError('worktree_failed', message);
+  if (!isOurs) return whatElse(folder, { place, back, admin, stat });
+  if (isSigned(place.gitDir, folder, stat) !== false) return null;
+  return { kind: 'copy', words: `${folder} is not the folder that Callboard made, but has its .git file.` };
+}
+
+/** As `whatStandsAt`, by the path of the main checkout. */
+export function misplacedAt(repository: string, path: string): Misplaced | null {
+  const main = locateCheckout(repository);
+  if (main !== null) return whatStandsAt(path, main);
+  return { kind: 'gone', words: `${repository} is no repository any more.` };
+}
+
+function whatElse(
+  folder: string,
+  found: { place: CheckoutLocation | null; back: string | undefined; admin: string | null; stat: Stats },
+): Misplaced {
+  const { place, back, admin, stat } = found;
+  const names = tryOrUndefined(() => readdirSync(folder)) ?? [];
+  if (names.length === 0)
+    return { kind: 'empty', words: `${folder} is an empty folder, not the worktree that Callboard made.` };
+  const dotGit = join(folder, '.git');
+  const leadsTo = place?.gitDir ?? (names.includes('.git') ? target(folder, dotGit) : null);
+  const points =
+    leadsTo === null || leadsTo === join(folder, 'nowhere') ? 'is missing or points nowhere' : `points to ${leadsTo}`;
+  if (admin !== null && leadsTo !== null && dirname(leadsTo) === admin) {
+    if (place === null)
+      return { kind: 'unlisted', words: `The repository no longer has an entry for the worktree ${folder}.` };
+    if (back !== undefined && resolve(leadsTo, back) !== dotGit)
+      return { kind: 'moved', words: `The repository has the worktree ${folder} at ${dirname(back)}.` };
+  }
+  const entry = entryIn(admin, folder);
+  if (entry !== null && isSigned(entry, folder, stat) === true)
+    return { kind: 'unlinked', words: `The file ${dotGit} ${points}, not to the repository of the stage.` };
+  if (place?.isPlain === true)
+    return { kind: 'other', words: `${folder} is a repository of its own, not the worktree that Callboard made.` };
+  const count = names.length === 1 ? '1 entry' : `${names.length} entries`;
+  const words = `${folder} is a folder with ${count}, not the worktree that Callboard made: its .git file ${points}.`;
+  return { kind: 'other', words };
+}
+
+/** Returns the folder in which git keeps a worktree's own files, whether its folder exists or not; null if there is none. */
+export function entryOf(repository: string, worktree: string): string | null {
+  const main = locateCheckout(repository);
+  return main === null ? null : entryIn(real(join(main.commonDir, 'worktrees')), worktree);
+}
+
+function entryIn(admin: string | null, worktree: string): string | null {
+  if (admin === null) return null;
+  for (const name of tryOrUndefined(() => readdirSync(admin)) ?? []) {
+    const back = textOf(join(admin, name, 'gitdir'))?.trim();
+    if (back !== undefined && resolve(admin, name, back) === join(worktree, '.git')) return join(admin, name);
+  }
+  return null;
+}
+
+/** The file, among git's own files of a worktree, that says which folder it was made in. It goes with them. */
+const SIGN = 'callboard-folder';
+
+/** Remembers which folder the worktree is in. Where that cannot be written, the folder is known by its `.git` file alone. */
+export function signFolder(folder: string): void {
+  const place = locateCheckout(folder);
+  const stat = tryOrUndefined(() => lstatSync(folder));
+  if (place === null || place.isPlain || stat === undefined) return;
+  const sign = `${bootId()} ${stat.dev} ${stat.ino}\n`;
+  const file = join(place.gitDir, SIGN);
+  if (textOf(file) !== sign) tryOrUndefined(() => writeFileSync(file, sign));
+}
+
+/** Whether this is the folder that was made; null if that is unknown. */
+function isSigned(entry: string, folder: string, stat: Stats): boolean | null {
+  const [, boot, device, inode] = /^(\S+) (\d+) (\d+)$/.exec(textOf(join(entry, SIGN))?.trim() ?? '') ?? [];
+  if (boot !== bootId()) return null;
+  if (String(stat.ino) !== inode) return false;
+  // A disk that was attached again may have another number, and then the folder above has that too.
+  return String(stat.dev) === device || tryOrUndefined(() => lstatSync(dirname(folder)).dev) === stat.dev;
+}
+
+let boot: string | undefined;
+
+/** Numbers of devices and of folders may change with a restart of the machine. */
+function bootId(): string {
+  boot ??= textOf('/proc/sys/kernel/random/boot_id')?.trim() || 'unknown';
+  return boot;
 }
 
 function target(root: string, dotGit: string): string {

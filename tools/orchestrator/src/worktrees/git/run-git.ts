@@ -1,3 +1,4 @@
+import type { OperationalError } from '../../lib/errors.ts';
 import { GIT_MARKER } from '../../lib/processes/process-mark.ts';
 import { run } from '../../lib/processes/processes.ts';
 
@@ -9,6 +10,8 @@ export interface GitResult {
   exitCode: number | null;
   stdout: string;
   stderr: string;
+  /** Why git was not called at all. */
+  cause?: OperationalError;
 }
 
 const TIMEOUT_MS = 60_000;

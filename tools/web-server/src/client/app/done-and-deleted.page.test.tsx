@@ -12,6 +12,10 @@ const files = [{ path: 'notes/plan.md', bytes: 8 }];
 const removal = {
   ...{ worktree: '/w/STAGE-1', left: null, files, fileCount: 1, bytes: 8 },
   ...{ buildFolders: [{ path: 'node_modules/', bytes: 2_048 }], branch: null },
+  loose: {
+    ...{ branch: null, commits: 2, earlier: 0, operation: null, stashes: [] },
+    branches: [{ name: 'other', commits: 1 }],
+  },
 };
 const entry = {
   ...{ id: TRASH, projectId: login.projectId, projectName: 'shop', stageId: login.id, stageTitle: 'Login form' },
@@ -35,6 +39,9 @@ it('says what deleting a stage removes and keeps, and what became of it', async 
   const dialog = within(await screen.findByRole('dialog', { name: 'Delete Login form' }));
   within(await dialog.findByRole('list', { name: 'Moved to the trash' })).getByText('notes/plan.md');
   within(dialog.getByRole('list', { name: 'Dependencies and build results' })).getByText('2.0 kB');
+  dialog.getByText(
+    /2 commits that no branch has \(it is on no branch\) go to the trash for 30 days\. The branch other stays/,
+  );
   expect(dialog.getByRole('checkbox')).toHaveProperty('checked', true);
   await user.click(dialog.getByRole('button', { name: 'Delete' }));
   await screen.findByText('1 item moved to the trash (8 B). 1 build folder deleted (2.0 kB).');
@@ -48,7 +55,7 @@ it('lists the trash, restores from it, and says at the field why a folder will n
   const { user, server } = openPage('/', view());
   const work = {
     ...{ ref: 'refs/callboard/trash/STAGE-1/now', commit: 'c'.repeat(40), branch: 'callboard/STAGE-1' },
-    ...{ uncommitted: 2, unmerged: 1 },
+    ...{ uncommitted: 2, unmerged: 1, earlier: 0 },
   };
   const entries = [{ ...entry, work }];
   server.answer({

@@ -3,7 +3,7 @@ import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useLocation, useNavigate } from 'react-router';
 import { boardQuery } from '../data/queries.ts';
-import { useReopenStage, useStartStage } from '../data/stage-commands.ts';
+import { useRemakeWorktree, useReopenStage, useStartStage } from '../data/stage-commands.ts';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { CopyLine } from '../ui/copy-line.tsx';
 import { type FarStepProps, StepButton } from '../ui/error-note.tsx';
@@ -43,6 +43,8 @@ export function ErrorStepButton({ step, stageId, done }: FarStepProps) {
     case 'start-stage':
     case 'reopen-stage':
       return <Act stage={stage} isStart={step === 'start-stage'} done={done} />;
+    case 'remake-worktree':
+      return <Remake stage={stage} done={done} />;
     default:
       return step satisfies never;
   }
@@ -73,6 +75,15 @@ function Edit({ stageId, done }: { stageId: StageId; done: () => void }) {
     done();
   };
   return <StepButton onClick={open}>Edit the stage</StepButton>;
+}
+
+function Remake({ stage, done }: { stage: StageView; done: () => void }) {
+  const remake = useRemakeWorktree(stage.title, false);
+  return (
+    <StepButton loading={remake.isPending} onClick={() => remake.mutate(stage.id, { onSuccess: done })}>
+      Make the worktree again
+    </StepButton>
+  );
 }
 
 function Act({ stage, isStart, done }: { stage: StageView; isStart: boolean; done: () => void }) {

@@ -1,4 +1,4 @@
-import { MergePlan, StageId, type StageView } from '@callboard/contract';
+import { MergePlan, MessageId, StageId, type StageView } from '@callboard/contract';
 import { act, screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { openCompleteDialog } from '../data/complete-dialog.ts';
@@ -183,4 +183,40 @@ it('names the commit at which a rebase would stop, and has Claude rebase', async
   await expect
     .poll(() => sent('send_message'))
     .toMatchObject([{ message: expect.stringMatching(/Rebase[\s\S]*\n- a\.ts\n- b\.ts$/) }]);
+});
+
+const elsewhere = {
+  ...{ own: worktree.branch, tip: 'd'.repeat(40), branch: 'other', head: 'e'.repeat(40) },
+  ...{ operation: null, commits: 2, missing: 0, uncommitted: 0 },
+};
+
+it('names the branch that the worktree is on, and takes it as that of the stage, or goes back', async () => {
+  const refusal = 'The worktree is on the branch other, not on callboard/STAGE-1.';
+  const { user, sent, server } = open('/', plan({ commits: 0, files: 0, elsewhere, refusal }));
+  server.answer({
+    take_branch: () => problem('head_moved', 'The worktree has moved since you looked.'),
+    go_back_to_branch: () => problem('branch_left', 'Git did not go back.'),
+  });
+  const dialog = await openDialog();
+  await within(dialog).findByText(refusal);
+  within(dialog).getByText(/2 commits that callboard\/STAGE-1 lacks would stay on other\. You can merge later\./);
+  expect(within(dialog).queryByRole('button', { name: 'Merge into main' })).toBeNull();
+  const order = { stageId: 'STAGE-1', head: elsewhere.head };
+  await user.click(within(dialog).getByRole('button', { name: 'Take other as its branch' }));
+  await screen.findByText('The worktree has moved since you looked.');
+  expect(sent('take_branch')).toEqual([order]);
+  await user.click(within(dialog).getByRole('button', { name: 'Go back to callboard/STAGE-1' }));
+  await screen.findByText('Git did not go back.');
+  expect(sent('go_back_to_branch')).toEqual([order]);
+});
+
+it('offers to ask Claude to finish a rebase that is half done', async () => {
+  const half = { ...elsewhere, branch: null, operation: 'rebase' as const };
+  const { user, sent, server } = open('/', plan({ elsewhere: half, refusal: 'A rebase is half done.' }));
+  server.answer({ send_message: () => ({ status: 'sent', messageId: MessageId.parse(crypto.randomUUID()) }) });
+  const dialog = await openDialog();
+  await within(dialog).findByText('A rebase is half done.');
+  expect(within(dialog).queryByRole('button', { name: /^Take/ })).toBeNull();
+  await user.click(within(dialog).getByRole('button', { name: 'Ask Claude to finish it' }));
+  await expect.poll(() => sent('send_message')).toMatchObject([{ message: expect.stringContaining('half done') }]);
 });

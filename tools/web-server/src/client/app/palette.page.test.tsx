@@ -7,7 +7,16 @@ import { closeFrameUi } from './frame-store.ts';
 
 const login = stage('STAGE-1', { title: 'Login form' });
 const refunds = stage('STAGE-2', { title: 'Refunds' });
-const NOTHING = { worktree: null, left: null, files: [], fileCount: 0, bytes: 0, buildFolders: [], branch: null };
+const NOTHING = {
+  worktree: null,
+  left: null,
+  files: [],
+  fileCount: 0,
+  bytes: 0,
+  buildFolders: [],
+  branch: null,
+  loose: null,
+};
 const options = () => screen.getAllByRole('option').map((option) => option.textContent);
 const field = () => screen.findByRole('combobox', { name: 'Search or command' });
 

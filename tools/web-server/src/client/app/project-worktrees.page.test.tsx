@@ -12,7 +12,7 @@ const worktree = (name: string, fields: Record<string, unknown> = {}) => ({
 });
 const cleanUp = {
   ...{ path: '/data/worktrees/web/STAGE-1', left: null, files: [{ path: '.env', bytes: 8 }], fileCount: 1, bytes: 8 },
-  work: { branch: 'callboard/STAGE-1', uncommitted: 2, unmerged: 1 },
+  work: { branch: 'callboard/STAGE-1', uncommitted: 2, unmerged: 1, earlier: 0 },
   buildFolders: [{ path: 'node_modules', bytes: 1_024 }],
 };
 

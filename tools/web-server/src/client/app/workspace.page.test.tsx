@@ -26,6 +26,7 @@ function open(path: string, summary: Record<string, unknown>, fields: Record<str
         ? { output: 'npm error missing: left-pad\n', from: 0, to: 28, total: 28, isCut: false }
         : { output: '', from: after, to: after, total: after, isCut: false },
     start_stage: () => ({ stage: seen }),
+    remake_worktree: () => ({ stage: seen }),
     get_servers: () => ({ servers: [] }),
   });
   const sent = (command: string) =>
@@ -58,6 +59,29 @@ it('offers to go on without a fetch, and to review what callboard.yaml would run
   within(panel).getByText('git fetch origin failed');
   await first.user.click(within(panel).getByRole('button', { name: 'Start with what is here' }));
   await waitFor(() => expect(first.sent('start_stage')).toEqual([{ stageId: 'STAGE-1', withoutFetch: true }]));
+});
+
+it('says what stands in the place of a worktree, and makes it again with one press, then starts', async () => {
+  const words = '/w/STAGE-1 is a symbolic link to /repos/web. Lost is what was not committed there.';
+  const { user, sent } = open('/stages/STAGE-1', failed('worktree-replaced', words));
+  const panel = await screen.findByRole('region', { name: 'The worktree is not in its place' });
+  within(panel).getByText(words);
+  expect(screen.queryByRole('button', { name: /^(Continue|Start again)$/ })).toBeNull();
+  await user.click(within(panel).getByRole('button', { name: 'Make the worktree again' }));
+  await waitFor(() => expect(sent('start_stage')).toEqual([{ stageId: 'STAGE-1' }]));
+  expect(sent('remake_worktree')).toEqual([{ stageId: 'STAGE-1' }]);
+});
+
+it('offers to make a worktree again where a command was refused because of it', async () => {
+  const { user, server, sent } = open('/stages/STAGE-1?tab=details', { state: 'idle' });
+  server.answer({
+    open_in_editor: () => problem('worktree_replaced', 'There is no worktree at /w/STAGE-1 any more.'),
+  });
+  await user.click(await screen.findByRole('button', { name: 'Open in editor' }));
+  await screen.findByText('There is no worktree at /w/STAGE-1 any more.');
+  await user.click(screen.getByRole('button', { name: 'Make the worktree again' }));
+  await waitFor(() => expect(sent('remake_worktree')).toEqual([{ stageId: 'STAGE-1' }]));
+  expect(sent('start_stage')).toEqual([]);
 });
 
 it('starts and stops dev servers among the details, and links to their ports without the login', async () => {

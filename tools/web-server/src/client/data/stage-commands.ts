@@ -1,6 +1,7 @@
 import {
   type BuildFolders,
   CONTINUE_MESSAGE,
+  type CommandInput,
   type CommandReply,
   type FinishWay,
   type MessageBody,
@@ -150,6 +151,36 @@ export const useUndoCompletion = (title: string) =>
   useCommand({
     run: (stageId: StageId) => client.command('undo_completion', { stageId }),
     failed: `The completion of ${title} was not undone`,
+    stageId: itself,
+  });
+
+/** What a person saw of a worktree that is not on the stage's branch. */
+type SeenBranch = CommandInput<'take_branch'>;
+
+/** Makes the branch that the worktree is on the stage's branch. */
+export const useTakeBranch = (title: string) =>
+  useCommand({
+    run: (order: SeenBranch) => client.command('take_branch', order),
+    failed: `The branch of ${title} was not changed`,
+    stageId: ({ stageId }) => stageId,
+  });
+
+/** Sets the worktree back to the stage's branch. */
+export const useGoBackToBranch = (title: string) =>
+  useCommand({
+    run: (order: SeenBranch) => client.command('go_back_to_branch', order),
+    failed: `The worktree of ${title} did not go back to its branch`,
+    stageId: ({ stageId }) => stageId,
+  });
+
+/** Makes the stage's worktree again; with `starts`, then starts Claude, who was kept from it. */
+export const useRemakeWorktree = (title: string, starts: boolean) =>
+  useCommand({
+    run: async (stageId: StageId) => {
+      const made = await client.command('remake_worktree', { stageId });
+      return starts ? client.command('start_stage', { stageId }) : made;
+    },
+    failed: `The worktree of ${title} was not made again`,
     stageId: itself,
   });
 

@@ -1,4 +1,4 @@
-import type { MergeMethod, MergePlan, StageView } from '@callboard/contract';
+import type { Elsewhere, MergeMethod, MergePlan, StageView } from '@callboard/contract';
 import { count } from './format.ts';
 
 /** What there is to do with the work of a stage. */
@@ -16,6 +16,8 @@ export type Finish =
 /** @param plan null for a stage without a worktree or branch */
 export function finishOf(plan: MergePlan | null): Finish {
   if (plan === null) return 'nothing-ran';
+  // What the stage's branch has says nothing about work that is elsewhere.
+  if (plan.elsewhere !== null && plan.refusal !== null) return 'refused';
   if (plan.commits === 0 && plan.uncommittedCount === 0) return 'nothing-to-merge';
   if (plan.into === null || plan.refusal !== null) return 'refused';
   if (plan.conflicts.length > 0) return 'conflict';
@@ -86,7 +88,16 @@ const upperFirst = (words: string): string => words.charAt(0).toUpperCase() + wo
 /** What completing without a merge would leave behind; null if nothing. */
 export function leftWords(plan: MergePlan | null): string | null {
   if (plan === null) return null;
-  const { branch, commits, uncommitted, uncommittedCount: open, into } = plan;
+  const { branch, commits, uncommitted, uncommittedCount: open, into, elsewhere } = plan;
+  const other = elsewhere === null ? 0 : elsewhere.commits;
+  if (elsewhere !== null && (other > 0 || open > 0)) {
+    const there = elsewhere.branch ?? `no branch (${elsewhere.head.slice(0, 7)})`;
+    const parts = [
+      ...(open > 0 ? [count(open, 'uncommitted file')] : []),
+      ...(other > 0 ? [count(other, 'commit')] : []),
+    ];
+    return `${parts.join(' and ')} that ${branch} lacks would stay on ${there}. You can merge later.`;
+  }
   const parts = [
     ...(open > 0 ? [`${count(open, 'file')} with uncommitted changes (${named(uncommitted, open)})`] : []),
     ...(commits > 0 ? [`${count(commits, 'commit')} that ${into ?? 'no other branch'} lacks`] : []),
@@ -96,7 +107,8 @@ export function leftWords(plan: MergePlan | null): string | null {
 }
 
 /** Whether completing without a merge needs a second press. */
-export const needsAsking = (plan: MergePlan | null): boolean => plan === null || plan.uncommittedCount > 0;
+export const needsAsking = (plan: MergePlan | null): boolean =>
+  plan === null || plan.uncommittedCount > 0 || (plan.elsewhere?.commits ?? 0) > 0;
 
 /** The message of a commit, from what the stage was asked to do. People edit it. */
 export function draftMessage({ title, prompt }: Pick<StageView, 'title' | 'prompt'>): string {
@@ -110,6 +122,21 @@ const DRAFT_LENGTH = 400;
 
 /** What Claude is asked, where its work cannot be merged as it is. */
 export const askToCommit = 'Commit your work on the current branch, with a message that says what it does and why.';
+
+/** What Claude is asked, where it left a rebase half done. */
+export const askToFinishRebase =
+  'A rebase is half done in your worktree. Finish it: resolve what conflicts so that both sides keep their meaning, continue until it is done, and check that everything still works. Change no other branch.';
+
+/** The buttons for a worktree that is not on the stage's branch; null: not possible. */
+export function elsewhereButtons({ branch, own, tip, operation }: Elsewhere): {
+  take: string | null;
+  goBack: string | null;
+} {
+  return {
+    take: operation !== null ? null : branch === null ? `Take the commits onto ${own}` : `Take ${branch} as its branch`,
+    goBack: tip === null ? null : `Go back to ${own}`,
+  };
+}
 
 /** How many conflicting files a message names. */
 const NAMED_CONFLICTS = 50;

@@ -18,7 +18,9 @@ export type ErrorStep =
   | 'show-dependency'
   | 'edit-stage'
   | 'start-stage'
-  | 'reopen-stage';
+  | 'reopen-stage'
+  /** The worktree, which is not in its place: the words say what is lost. */
+  | 'remake-worktree';
 
 interface ErrorEntry {
   /** In place of the server's words, which are for whoever wrote the request; null: the server's, which name the case. */
@@ -113,6 +115,8 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   unknown_trash: own('refresh'),
   unknown_worktree: own('refresh'),
   worktree_stays: own('refresh'),
+  worktree_replaced: own('remake-worktree'),
+  branch_left: own('show-stage'),
   unknown_process: own('refresh'),
   unknown_task: own('refresh'),
   unknown_mcp_server: own('refresh'),

@@ -11,6 +11,7 @@ const NOTHING: Removal = {
   bytes: 0,
   buildFolders: [],
   branch: null,
+  loose: null,
 };
 
 it.each([
@@ -32,6 +33,19 @@ it('says what happens to the worktree and the branch', () => {
     'The branch callboard/STAGE-1 is kept: it has work that is not merged.',
   ]);
   expect(removalWords({ ...NOTHING, worktree: '/w', left: 'It stays.', branch })).toEqual(['It stays.']);
+});
+
+it('names what is on no branch, other branches and stashes', () => {
+  const loose = {
+    ...{ branch: null, commits: 2, earlier: 1, operation: 'rebase' as const },
+    ...{ branches: [{ name: 'other', commits: 1 }], stashes: ['On other: for later'] },
+  };
+  expect(removalWords({ ...NOTHING, loose })).toEqual([
+    'A rebase in it is half done.',
+    '2 commits that no branch has (it is on no branch) and 1 earlier commit that only the reflog has go to the trash for 30 days.',
+    'The branch other stays, with 1 unmerged commit.',
+    '1 stash made in it stays in the repository (On other: for later).',
+  ]);
 });
 
 it('says what was kept and deleted, and is null if nothing was', () => {

@@ -1,25 +1,55 @@
-import type { CommandReply, KeptFile, KeptWork, Removal } from '@callboard/contract';
+import type { CommandReply, KeptFile, KeptWork, LooseWork, Removal } from '@callboard/contract';
 import { count, sizeWords } from './format.ts';
 
 export const sizeOf = (files: readonly KeptFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** What will happen to the worktree and the branch, one sentence each. */
-export function removalWords({ worktree, left, branch }: Removal): string[] {
+export function removalWords({ worktree, left, branch, loose }: Removal): string[] {
   if (left !== null) return [left];
   const words = worktree === null ? [] : ['Its worktree is removed.'];
-  if (branch === null) return words;
+  const kept =
+    branch === null
+      ? []
+      : [
+          branch.isKept
+            ? `The branch ${branch.name} is kept: it has work that is not merged.`
+            : `The branch ${branch.name} is removed: it has nothing that is not merged.`,
+        ];
+  return [...words, ...kept, ...(loose === null ? [] : looseWords(loose))];
+}
+
+/** What there is beside the branch, and what becomes of it. */
+function looseWords({ branch, commits, earlier, operation, branches, stashes }: LooseWork): string[] {
+  const half = operation === null ? [] : [`A ${operation === 'am' ? 'rebase' : operation} in it is half done.`];
+  const where = branch === null ? 'it is on no branch' : `it is on ${branch}`;
+  const parts = [
+    ...(commits > 0 ? [`${count(commits, 'commit')} that no branch has (${where})`] : []),
+    ...(earlier > 0 ? [`${count(earlier, 'earlier commit')} that only the reflog has`] : []),
+  ];
+  const isOne = commits + earlier === 1;
   return [
-    ...words,
-    branch.isKept
-      ? `The branch ${branch.name} is kept: it has work that is not merged.`
-      : `The branch ${branch.name} is removed: it has nothing that is not merged.`,
+    ...half,
+    ...(parts.length === 0
+      ? []
+      : [`${upperFirst(parts.join(' and '))} ${isOne ? 'goes' : 'go'} to the trash for 30 days.`]),
+    ...branches.map((one) => `The branch ${one.name} stays, with ${count(one.commits, 'unmerged commit')}.`),
+    ...(stashes.length === 0
+      ? []
+      : [
+          `${upperFirst(count(stashes.length, 'stash', 'stashes'))} made in it ${stashes.length === 1 ? 'stays' : 'stay'} in the repository (${stashes.slice(0, 3).join('; ')}).`,
+        ]),
   ];
 }
+
+const upperFirst = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** What the deletion kept and could not remove; null if there is nothing to add. */
 export function deletedWords({ left, kept, deleted }: CommandReply<'remove_stage'>): string | null {
   const words = [
-    ...(kept === null ? [] : [`${count(kept.fileCount, 'item')} moved to the trash (${sizeWords(kept.bytes)}).`]),
+    ...(kept === null || kept.fileCount === 0
+      ? []
+      : [`${count(kept.fileCount, 'item')} moved to the trash (${sizeWords(kept.bytes)}).`]),
+    ...(kept?.work == null ? [] : [`${upperFirst(workWords(kept.work))} moved to the trash.`]),
     ...(deleted.length === 0
       ? []
       : [`${count(deleted.length, 'build folder')} deleted (${sizeWords(sizeOf(deleted))}).`]),
@@ -29,10 +59,15 @@ export function deletedWords({ left, kept, deleted }: CommandReply<'remove_stage
 }
 
 /** What a worktree has that is neither committed nor merged: "3 uncommitted files and 2 unmerged commits". */
-export function workWords({ uncommitted, unmerged }: Pick<KeptWork, 'uncommitted' | 'unmerged'>): string {
+export function workWords({
+  uncommitted,
+  unmerged,
+  earlier,
+}: Pick<KeptWork, 'uncommitted' | 'unmerged' | 'earlier'>): string {
   const words = [
     ...(uncommitted === 0 ? [] : [count(uncommitted, 'uncommitted file')]),
     ...(unmerged === 0 ? [] : [count(unmerged, 'unmerged commit')]),
+    ...(earlier === 0 ? [] : [`${count(earlier, 'commit')} that only its reflog has`]),
   ];
   return words.join(' and ');
 }

@@ -176,6 +176,9 @@ export const examples: Examples = {
   get_completion: { input: onStage, reply: { completion: work.completion } },
   complete_stage: { input: { ...onStage, merge: true, head: work.diff.head, tree: work.diff.tree }, reply: { stage } },
   undo_completion: { input: onStage, reply: { stage } },
+  remake_worktree: { input: onStage, reply: { stage } },
+  take_branch: { input: { ...onStage, head: work.diff.head }, reply: { stage } },
+  go_back_to_branch: { input: { ...onStage, head: work.diff.head }, reply: { stage } },
   get_receipt: {
     input: onStage,
     reply: { receipt: work.receipt, markdown: '- 1 allowed by a person\n- ` Bash npm install `: allowed by ada' },

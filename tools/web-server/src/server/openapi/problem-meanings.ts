@@ -51,6 +51,10 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_trash: 'The entry is no longer in the trash: it was restored, or deleted because of its age.',
   unknown_worktree: 'The project has no worktree of that name; it may have been cleaned up already.',
   worktree_stays: 'The worktree cannot be cleaned up now; the message says why. Nothing was changed.',
+  worktree_replaced:
+    'Something else stands in the place of the worktree, or nothing, so nothing was run. The message says what, and what making it again would lose.',
+  branch_left:
+    "The worktree is not on the stage's branch, so its work would be left out. Take what it is at as the stage's branch, or go back; the message says where it is.",
   no_editor: 'No editor was found, or its command failed; the message says why.',
   not_this_machine: 'The request came from another machine, on which no editor can be opened.',
   unknown_command: 'The stage has no such run of a command, or it is no longer kept.',

@@ -46,7 +46,7 @@ export const stageRelays = {
   remove_stage: {
     summary: 'Delete a stage',
     description:
-      'Its worktree is removed too, and its branch if that is merged. A worktree with uncommitted changes stays where it is, and so does a branch with unmerged work: `left` says so. Files that git ignores go to the trash for 30 days (`kept`), except copies that Callboard made and nobody changed. Dependency and build folders (`node_modules`, `dist`, ...) go there as well, unless `buildFolders` is `delete` (`deleted` lists them). Its decisions stay in the decision log.',
+      'Its worktree is removed too, and its branch if that is merged. A worktree with uncommitted changes stays where it is, and so does a branch with unmerged work: `left` says so. Files that git ignores go to the trash for 30 days (`kept`), except copies that Callboard made and nobody changed; so do commits that no branch or tag has, such as those of a detached `HEAD` or of its reflog. Other branches and stashes stay. Dependency and build folders (`node_modules`, `dist`, ...) go there as well, unless `buildFolders` is `delete` (`deleted` lists them). Its decisions stay in the decision log.',
     isBodyOptional: true,
     problems: ['unknown_stage', 'stage_running', 'worktree_failed', 'storage_failed'],
   },
@@ -163,6 +163,8 @@ export const stageRelays = {
       'merge_conflict',
       'merge_refused',
       'commit_refused',
+      'branch_left',
+      'worktree_replaced',
       'worktree_failed',
     ],
   },
@@ -178,5 +180,39 @@ export const stageRelays = {
     description:
       "A stage that was merged when it was completed goes back to Review, and the branch it was merged into to where it was: only while that branch still stands at the merge, the merge was not pushed, and the main checkout is on that branch without uncommitted changes. A stage that was merged later stays done. The stage's own branch keeps its commits.",
     problems: ['unknown_stage', 'not_done', 'undo_refused', 'worktree_failed'],
+  },
+  remake_worktree: {
+    summary: "Put the stage's worktree back into its place",
+    description:
+      'For a worktree whose folder is gone or was replaced: nothing runs there then (`worktree_replaced`, which says what stands there and what is lost). Its own folder is connected with the repository again, with all its files. Otherwise the worktree is made from its branch, with uncommitted files as they were last recorded after a turn; what stands there, and commits that no branch has, go to the trash. A worktree in its place stays as it is.',
+    problems: [
+      'unknown_stage',
+      'no_worktree',
+      'stage_running',
+      'session_alarm',
+      'in_terminal',
+      'worktree_failed',
+      'storage_failed',
+    ],
+  },
+  take_branch: {
+    summary: "Take what the worktree is at as the stage's branch",
+    description:
+      "For a worktree that is not on the stage's branch (`elsewhere` of the completion's preview): the branch that it is on becomes the stage's. If it is on none, the stage's branch moves forward to its commit, or, where that branch has other commits, a new branch is made. With `head`, only if the worktree is still at this commit.",
+    problems: ['unknown_stage', 'no_worktree', 'stage_running', 'branch_left', 'head_moved', 'worktree_failed'],
+  },
+  go_back_to_branch: {
+    summary: "Set the worktree back to the stage's branch",
+    description:
+      'Another branch that it is on keeps its commits. Commits that no branch has go to the trash, and so does the state of a half-done rebase, which is aborted. Uncommitted changes come along; where git cannot take them along, nothing is changed. With `head`, only if the worktree is still at this commit.',
+    problems: [
+      'unknown_stage',
+      'no_worktree',
+      'stage_running',
+      'branch_left',
+      'head_moved',
+      'worktree_failed',
+      'storage_failed',
+    ],
   },
 } satisfies Relays;

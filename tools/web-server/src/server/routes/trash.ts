@@ -16,7 +16,7 @@ export const trashRelays = {
     isBodyOptional: true,
     summary: 'Clean up the worktree of a done or deleted stage',
     description:
-      'Removes its folder. Uncommitted and unmerged work is kept as a commit on `refs/callboard/trash/<stage>/<date>` first, and files that no commit can keep go to the trash, for 30 days of Callboard’s running time. The branch of a stage stays. `buildFolders: "delete"` deletes dependency and build folders permanently.',
+      'Removes its folder. Uncommitted and unmerged work, and commits that only the reflog of the worktree has, are kept as a commit on `refs/callboard/trash/<stage>/<date>` first, and files that no commit can keep go to the trash, for 30 days of Callboard’s running time. The branch of a stage stays. `buildFolders: "delete"` deletes dependency and build folders permanently.',
     problems: ['unknown_project', 'unknown_worktree', 'worktree_stays', 'stage_running'],
   },
   get_trash: {

@@ -12,11 +12,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { closeCompleteDialog, openCompleteDialog } from '../../../data/complete-dialog.ts';
+import { useGoBackToBranch, useTakeBranch } from '../../../data/stage-commands.ts';
 import {
   actionWords,
   askToCommit,
+  askToFinishRebase,
   askToResolve,
   draftMessage,
+  elsewhereButtons,
   finishOf,
   leftWords,
   needsAsking,
@@ -83,6 +86,7 @@ function ByPullRequest(props: KnownProps) {
   return (
     <div className={css.finish}>
       <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
+      <Elsewhere {...props} />
       <PullRequestPanel stage={stage} done={done} />
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
       <div className={css.actions}>
@@ -132,6 +136,7 @@ function Known(props: KnownProps) {
           onChange={(event) => setReceipt(event.currentTarget.checked)}
         />
       )}
+      {look === null && <Elsewhere {...props} />}
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
       {isDialog && left !== null && <p className={css.left}>Without merging: {left}</p>}
       <div className={css.actions}>
@@ -149,6 +154,39 @@ function Known(props: KnownProps) {
           </Button>
         )}
       </div>
+    </div>
+  );
+}
+
+/** What can be done with a worktree that is not on the stage's branch. */
+function Elsewhere({ stage, completion, readAgain, done }: KnownProps) {
+  const { plan } = completion;
+  const take = useTakeBranch(stage.title);
+  const back = useGoBackToBranch(stage.title);
+  const ask = useAskClaude(stage, done);
+  const isOff = !useCanCommand() || take.isPending || back.isPending;
+  if (plan === null || plan.elsewhere === null) return null;
+  const { operation, head } = plan.elsewhere;
+  const buttons = elsewhereButtons(plan.elsewhere);
+  const order = { stageId: stage.id, head };
+  const then = { onSettled: readAgain };
+  return (
+    <div className={css.actions}>
+      {buttons.goBack !== null && (
+        <Button variant="default" disabled={isOff} loading={back.isPending} onClick={() => back.mutate(order, then)}>
+          {buttons.goBack}
+        </Button>
+      )}
+      {operation === 'rebase' && stage.session !== null && (
+        <Button disabled={isOff} loading={ask.isPending} onClick={() => ask.mutate(askToFinishRebase)}>
+          Ask Claude to finish it
+        </Button>
+      )}
+      {buttons.take !== null && (
+        <Button disabled={isOff} loading={take.isPending} onClick={() => take.mutate(order, then)}>
+          {buttons.take}
+        </Button>
+      )}
     </div>
   );
 }

@@ -2,6 +2,7 @@ import type { StageView, WorktreeCommand } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconTool } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { useRemakeWorktree } from '../../../data/stage-commands.ts';
 import { useTrustDialog } from '../../../data/trust-query.ts';
 import { commandsQuery } from '../../../data/workspace-queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
@@ -37,7 +38,9 @@ export function SetUpPanel({ stage }: { stage: StageView }) {
         {now === 'failed' && run?.reason != null ? `${run.reason} ` : ''}
         {text}
       </p>
-      {(now === 'no-fetch' || now === 'bad-file') && <p className={css.cause}>{stage.session?.lastTurn?.message}</p>}
+      {(now === 'no-fetch' || now === 'bad-file' || now === 'replaced') && (
+        <p className={css.cause}>{stage.session?.lastTurn?.message}</p>
+      )}
       {hasOutput && <CommandOutputBox run={run} />}
     </section>
   );
@@ -49,6 +52,7 @@ const TONES: Readonly<Record<SetUpState, 'plain' | 'needs' | 'fail'>> = {
   failed: 'fail',
   'no-fetch': 'fail',
   'bad-file': 'fail',
+  replaced: 'fail',
   'not-agreed': 'needs',
 };
 
@@ -61,6 +65,7 @@ interface ActionsProps {
 function Actions({ stage, state, run }: ActionsProps) {
   const start = useStartAnyway(stage);
   const stop = useStopCommand(stage.id);
+  const remake = useRemakeWorktree(stage.title, true);
   const off = !useCanCommand();
   const wanted = start.isPending ? start.variables : null;
   if (state === 'running')
@@ -73,6 +78,17 @@ function Actions({ stage, state, run }: ActionsProps) {
           onClick={() => run !== null && stop.mutate(run.id)}
         >
           Stop
+        </Button>
+      </div>
+    );
+  if (state === 'replaced')
+    return (
+      <div className={css.actions}>
+        <Button variant="default" disabled={off} loading={start.isPending} onClick={() => start.mutate({})}>
+          Try again
+        </Button>
+        <Button disabled={off} loading={remake.isPending} onClick={() => remake.mutate(stage.id)}>
+          Make the worktree again
         </Button>
       </div>
     );

@@ -30,7 +30,7 @@ export const isolationWords = ({ level, reason }: CommandIsolation): string =>
   level === 'sandbox' ? 'In Callboard’s sandbox.' : `Outside the sandbox. ${reason ?? ''}`.trim();
 
 /** What keeps Claude from being started in a stage's worktree, or is under way before that. */
-export type SetUpState = 'running' | 'failed' | 'no-fetch' | 'bad-file' | 'not-agreed';
+export type SetUpState = 'running' | 'failed' | 'no-fetch' | 'bad-file' | 'not-agreed' | 'replaced';
 
 /** @param setUp the newest run of its set-up; null if there is none */
 export function setUpState(stage: StageView, setUp: Pick<WorktreeCommand, 'state'> | null): SetUpState | null {
@@ -46,6 +46,7 @@ const CAUSES: Readonly<Record<BeforeStart, SetUpState>> = {
   'fetch-failed': 'no-fetch',
   'settings-invalid': 'bad-file',
   'settings-not-agreed': 'not-agreed',
+  'worktree-replaced': 'replaced',
 };
 
 /** The heading of each state, and what it means for the stage. */
@@ -54,6 +55,10 @@ export const SET_UP_WORDS: Readonly<Record<SetUpState, { title: string; text: st
   failed: { title: 'The worktree could not be set up', text: 'Claude was not started. Its first message is kept.' },
   'no-fetch': { title: 'Nothing could be fetched', text: 'Claude was not started. Its first message is kept.' },
   'bad-file': { title: 'callboard.yaml cannot be used', text: 'Claude was not started. Its first message is kept.' },
+  replaced: {
+    title: 'The worktree is not in its place',
+    text: 'Claude was not started. Its first message is kept.',
+  },
   'not-agreed': {
     title: 'callboard.yaml waits for your agreement',
     text: 'It names a set-up that nobody has agreed to yet, so none of it was run. Claude was not started.',

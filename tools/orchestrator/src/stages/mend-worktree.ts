@@ -1,0 +1,155 @@
+import { isActive, type Project, type Stage, type StageId, type Worktree } from '@callboard/contract';
+import { changeSession } from '../domain/change-session.ts';
+import { addNotice } from '../domain/session-change.ts';
+import type { Edges } from '../lib/edges.ts';
+import { Rejection } from '../lib/errors.ts';
+import { createKeyedMutex } from '../lib/keyed-mutex.ts';
+import { requireProject, requireStage } from '../store/require.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { Trash } from '../trash/trash.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+import { requireCompletable } from './stages.ts';
+
+export interface WorktreeMendingParts {
+  store: Store;
+  edges: Pick<Edges, 'now'>;
+  worktrees: Pick<Worktrees, 'remake' | 'takeBranch' | 'goBack'>;
+  trash: Pick<Trash, 'keep'>;
+  /** Ends the stage's process if it is idle. Returns false if it got work at the same moment. */
+  endIfIdle: (stageId: StageId, reason: string) => Promise<boolean>;
+  /** Ends what runs in the worktree. */
+  endCommands: (stageId: StageId, reason: string) => Promise<void>;
+}
+
+/** Puts right what happened to the worktree of a stage outside Callboard: its folder, and the branch that it is on. */
+export interface WorktreeMending {
+  /**
+   * Puts the worktree back into its place if something else stands there, or nothing: see `Worktrees.remake`. Ends an idle process,
+   * which works in a folder that is not the worktree. @throws Rejection `no_worktree`, `stage_running`; OperationalError `worktree_failed`
+   */
+  remake(stageId: StageId, actor: string): Promise<void>;
+  /** Makes the branch that the worktree is on the stage's branch. @throws Rejection as `Worktrees.takeBranch`; `stage_running` */
+  takeBranch(stageId: StageId, seen: Seen, actor: string): Promise<void>;
+  /** Sets the worktree back to the stage's branch. What no branch has goes to the trash. @throws as `takeBranch` */
+  goBack(stageId: StageId, seen: Seen, actor: string): Promise<void>;
+}
+
+interface Seen {
+  head?: string | undefined;
+}
+
+interface Found {
+  stage: Stage;
+  project: Project;
+  worktree: Worktree;
+}
+
+/** In place of the refusal. */
+const MENDED = { code: null, message: 'Claude was not started: its worktree was not in its place. It is there again.' };
+
+export function createWorktreeMending(parts: WorktreeMendingParts): WorktreeMending {
+  const { edges, worktrees, trash, endCommands } = parts;
+  /** A worktree is mended once at a time. */
+  const byStage = createKeyedMutex();
+
+  return {
+    remake: (stageId, actor) =>
+      byStage(stageId, async () => {
+        const { stage, project, worktree: recorded } = await find(parts, stageId);
+        await requireEnded(parts, stageId);
+        await endCommands(stageId, 'Its worktree was made again.');
+        const texts: string[] = [];
+        const origin = { project, stage, by: actor };
+        const { worktree, told, isNew } = await worktrees.remake(project, stageId, {
+          recorded,
+          tell: (text) => texts.push(text),
+          keep: (folder, files, commits) => trash.keep(folder, files, origin, commits),
+        });
+        const setup = (before: Stage['setup']) => (isNew && before === 'done' ? 'due' : before);
+        if (told !== null) texts.unshift(`${actor} had the worktree made again. ${told}`);
+        await save(parts, stageId, (found) => ({ worktree, setup: setup(found.setup) }), texts);
+      }),
+
+    takeBranch: (stageId, seen, actor) =>
+      byStage(stageId, async () => {
+        const { project, worktree } = await find(parts, stageId);
+        await requireNobodyWorks(parts, stageId);
+        const branch = await worktrees.takeBranch(project, worktree, seen);
+        const text =
+          branch === worktree.branch
+            ? `${actor} took the commits that the worktree was at onto ${branch}.`
+            : `${actor} took ${branch} as the stage's branch. It was ${worktree.branch} before.`;
+        await save(parts, stageId, (found) => ({ worktree: { ...(found.worktree ?? worktree), branch } }), [text]);
+      }),
+
+    goBack: (stageId, seen, actor) =>
+      byStage(stageId, async () => {
+        const { stage, project, worktree } = await find(parts, stageId);
+        await requireNobodyWorks(parts, stageId);
+        const at = edges.now().toISOString().replaceAll(/[:.]/g, '-');
+        const ref = `refs/callboard/trash/${stageId.replaceAll(/[^A-Za-z0-9_-]/g, '-')}/${at}`;
+        const message = `Work of ${stageId} (${stage.title}), kept when its worktree went back to ${worktree.branch}`;
+        const { kept, from } = await worktrees.goBack(project, worktree, { ...seen, keep: { ref, message } });
+        if (kept !== null) {
+          const { commit, unmerged, uncommitted, earlier } = kept;
+          const work = { ref, commit, repository: project.path, branch: from.branch, unmerged, uncommitted, earlier };
+          await trash.keep(worktree.path, [], { project, stage, by: actor }, work);
+        }
+        const rest = kept === null ? '' : ' What no branch has is in the trash.';
+        const where = from.branch === null ? from.head.slice(0, 7) : from.branch;
+        await save(parts, stageId, () => ({}), [`${actor} went back from ${where} to ${worktree.branch}.${rest}`]);
+      }),
+  };
+}
+
+async function find({ store }: WorktreeMendingParts, stageId: StageId): Promise<Found> {
+  const stage = await requireStage(store.read, stageId);
+  const project = await requireProject(store.read, stage.projectId);
+  const { worktree } = stage;
+  if (worktree !== null) return { stage, project, worktree };
+  throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start the stage to create one.`);
+}
+
+async function requireNobodyWorks({ store }: WorktreeMendingParts, stageId: StageId): Promise<void> {
+  const session = await store.read.sessions.find(stageId);
+  if (session === null || !isActive(session.state)) return;
+  throw new Rejection(
+    'stage_running',
+    `Claude is working in ${stageId}. Wait until it is idle, or interrupt it first.`,
+  );
+}
+
+async function requireEnded(parts: WorktreeMendingParts, stageId: StageId): Promise<void> {
+  const { store, endIfIdle } = parts;
+  await requireNobodyWorks(parts, stageId);
+  if ((await store.read.sessions.find(stageId))?.state === 'idle')
+    if (!(await endIfIdle(stageId, 'Ended because its worktree was made again.')))
+      throw new Rejection('stage_running', `${stageId} got work at the same moment. Wait until it is idle.`);
+  await requireCompletable(store.read, await requireStage(store.read, stageId));
+}
+
+/** Stores the worktree, and what was done in the transcript. */
+async function save(
+  { store }: WorktreeMendingParts,
+  stageId: StageId,
+  fields: (stage: Stage) => Partial<Stage>,
+  texts: readonly string[],
+): Promise<void> {
+  await store.transact(async (tx) => {
+    const found = await requireStage(tx, stageId);
+    const stage = { ...found, ...fields(found), updatedAt: tx.now };
+    await tx.stages.update(stage);
+    await tx.emit({ type: 'stage-updated', data: { stageId, stage } });
+    await tell(tx, stageId, texts);
+  });
+}
+
+async function tell(tx: Tx, stageId: StageId, texts: readonly string[]): Promise<void> {
+  if (texts.length === 0 || (await tx.sessions.find(stageId)) === null) return;
+  await changeSession(tx, stageId, (change) => {
+    const { lastTurn } = change.record;
+    if (lastTurn?.code === 'worktree-replaced')
+      change.record = { ...change.record, lastTurn: { ...lastTurn, ...MENDED } };
+    for (const text of texts) addNotice(change, tx.now, { level: 'info', code: 'worktree', text });
+  });
+}
