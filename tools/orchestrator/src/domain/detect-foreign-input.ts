@@ -4,8 +4,9 @@ import type { EventContext } from './event-context.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
 
 /** Whether Callboard gave this message to the process. */
-async function isFromCallboard({ tx, launchId }: EventContext, messageId: string | null): Promise<boolean> {
+async function isFromCallboard({ tx, launchId, change }: EventContext, messageId: string | null): Promise<boolean> {
   if (messageId === null) return false;
+  if (change.record.wokenBy.includes(messageId)) return true; // Claude Code's own: Claude had planned it
   return (await tx.outbox.findByWireId(launchId, messageId))?.body.kind === 'message';
 }
 

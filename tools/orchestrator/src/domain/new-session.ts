@@ -64,7 +64,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     beyondBudget: false,
     spentBudget: null,
     launchState: 'ended',
-    ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [] },
+    ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [], wakeUps: [], wokenBy: [] },
     lastCall: null,
     taskStarts: {},
     ...{ goneBack: [], isGoingBack: false, goingBack: null, undo: null, conversationRecord: null },
