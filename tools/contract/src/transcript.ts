@@ -79,6 +79,8 @@ export const NoticeCode = z.enum([
   'turn-forgotten',
   'unknown-permission-request',
   'unknown-request',
+  'wake-ups-lost',
+  'woke-up',
   'worktree',
 ]);
 export type NoticeCode = z.infer<typeof NoticeCode>;

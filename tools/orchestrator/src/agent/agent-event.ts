@@ -50,7 +50,13 @@ export type AgentEvent =
   /** The process answered a control request without an id. Callboard sends none. */
   | { type: 'reply-to-nobody' }
   /** `consumed`: the model reads it in the running turn. */
-  | { type: 'message-progress'; messageId: string; progress: 'consumed' | 'finished' | 'cancelled' }
+  | {
+      type: 'message-progress';
+      messageId: string;
+      progress: 'consumed' | 'finished' | 'cancelled';
+      /** The agent itself began a turn with it, as it says: what made it. */
+      wakeUp?: string;
+    }
   /** A content block of a model message is complete. */
   | { type: 'block'; apiMessageId: string; parentToolUseId: string | null; block: AgentBlock }
   | {

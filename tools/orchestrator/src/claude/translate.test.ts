@@ -271,6 +271,11 @@ it.each([
   expect(tell({ type: 'command_lifecycle', command_uuid: 'm1', state })).toEqual(events);
 });
 
+it('tells what made the CLI begin a turn by itself', () => {
+  const line = { type: 'command_lifecycle', command_uuid: 'm1', state: 'started', wakeup_source: 'loop_wakeup' };
+  expect(tell(line)).toMatchObject([{ type: 'message-progress', messageId: 'm1', wakeUp: 'loop_wakeup' }]);
+});
+
 it.each([
   ['of an unknown type', { type: 'prompt_suggestion', text: 'x' }],
   ['without a type', { hello: 1 }],

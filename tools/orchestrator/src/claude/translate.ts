@@ -286,12 +286,16 @@ const tokensOf = (usage: NonNullable<Parsed<typeof wire.StreamEvent>['event']['u
   cacheCreation: usage.cache_creation_input_tokens ?? 0,
 });
 
-function translateLifecycle({ command_uuid: messageId, state }: Parsed<typeof wire.Lifecycle>): AgentEvent[] {
+function translateLifecycle({
+  command_uuid: messageId,
+  state,
+  wakeup_source: wakeUp,
+}: Parsed<typeof wire.Lifecycle>): AgentEvent[] {
   switch (state) {
     case 'queued':
       return [];
     case 'started':
-      return [{ type: 'message-progress', messageId, progress: 'consumed' }];
+      return [{ type: 'message-progress', messageId, progress: 'consumed', ...(wakeUp !== undefined && { wakeUp }) }];
     case 'completed':
       return [{ type: 'message-progress', messageId, progress: 'finished' }];
     case 'cancelled':

@@ -37,6 +37,7 @@ import { closeStaleNetwork } from './stale-network.ts';
 import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
 import { loseUnconfirmed, settleByResult } from './unconfirmed-answers.ts';
 import { limitWaitAfter, takeLimits } from './usage-limits.ts';
+import { takeWakeUpPlan, wokeUp } from './wake-ups.ts';
 
 type Events = { [E in LastingEvent as E['type']]: E };
 type EventType = keyof Events;
@@ -56,7 +57,8 @@ const HANDLERS: Handlers = {
   'command-output': checkCommandOutput,
   'forged-line': (context) => raiseAlarm(context, alarmOf('forged-output')),
   'reply-to-nobody': foreignControl,
-  'message-progress': (context, { messageId, progress }) => messageProgress(context, messageId, progress),
+  'message-progress': (context, { messageId, progress, wakeUp }) =>
+    messageProgress(context, messageId, progress, wakeUp),
   block: contentBlock,
   'tool-result': toolResult,
   'call-denied': callDenied,
@@ -226,6 +228,7 @@ async function toolResult(context: EventContext, event: EventOf<'tool-result'>):
   await recordRuleUse(context, event);
   if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
   await closeStaleNetwork(context, false);
+  await takeWakeUpPlan(context, event);
   if (isTold === true || !event.isError) forgetCall(change, event.toolUseId);
   await settleByResult(tx, change.record.stageId, context.launchId, event);
 }
@@ -241,9 +244,12 @@ async function messageProgress(
   context: EventContext,
   messageId: string,
   progress: 'consumed' | 'finished' | 'cancelled',
+  wakeUp?: string,
 ): Promise<void> {
   const { tx, change, launchId } = context;
+  if (change.record.wokenBy.includes(messageId)) return;
   const row = await tx.outbox.findByWireId(launchId, messageId);
+  if (row === null && wakeUp !== undefined && wokeUp(context, messageId, wakeUp)) return;
   if (row === null) return takeStranger(context, messageId, progress);
   if (row.body.kind !== 'message' || row.state === 'confirmed' || row.state === 'void') return;
   if (progress === 'cancelled') return returnToQueue(context, row);

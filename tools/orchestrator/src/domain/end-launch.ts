@@ -7,6 +7,7 @@ import { addNotice, type SessionChange } from './session-change.ts';
 import { spendUnfinished } from './spending.ts';
 import { loseAnswer } from './unconfirmed-answers.ts';
 import { type FoundMessages, isInConversation } from './unconfirmed-messages.ts';
+import { loseWakeUps } from './wake-ups.ts';
 
 /** Why a launch ended. */
 export type LaunchEnd =
@@ -138,6 +139,7 @@ const isCountKept = ({ turnRunning }: SessionRecord, end: LaunchEnd): boolean =>
   end.kind === 'not-started' || (end.kind === 'stopped' && end.isKilled !== true && !turnRunning);
 
 function endSession({ tx, change, end }: Ending): void {
+  loseWakeUps(change, tx.now);
   const { record } = change;
   const wasActive = isActive(change.before.state) && !isChecking(change.before); // a check needs no process of Claude
   const gone = {
@@ -151,6 +153,7 @@ function endSession({ tx, change, end }: Ending): void {
     taskStarts: {},
     blocks: {},
     running: [],
+    ...{ wakeUps: [], wokenBy: [] },
     lastAction: null,
     stalledSince: null,
     beyondBudget: end.kind === 'not-started' && end.isBegunAgain === true && record.beyondBudget,

@@ -65,7 +65,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     spentBudget: null,
     launchState: 'ended',
     ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [], hookInputs: [], hookInputsShown: [] },
-    ...{ lastCall: null, deferred: null, ownMessage: null },
+    ...{ lastCall: null, deferred: null, ownMessage: null, wakeUps: [], wokenBy: [] },
     taskStarts: {},
     ...{ goneBack: [], isGoingBack: false, goingBack: null, undo: null, conversationRecord: null },
   };

@@ -17,6 +17,7 @@ import { newestEntries } from './commands-of.ts';
 import { deliverNext } from './message-delivery.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
 import { dueSideRun } from './side-runs.ts';
+import { goesOnLater } from './wake-ups.ts';
 
 /** How much of Claude's last words is kept of a phase, in characters. */
 const LONGEST_RESULT = 50_000;
@@ -67,6 +68,7 @@ async function addPhaseRun(
 export async function followPipeline(tx: Tx, change: SessionChange): Promise<void> {
   const { record } = change;
   if (record.lastTurn?.outcome !== 'succeeded' || record.alarm !== null || record.terminal !== null) return;
+  if (goesOnLater(record, tx.now)) return; // Claude ended its turn to go on at a certain time
   const stage = await tx.stages.find(record.stageId);
   const finished = stage?.pipeline[record.phaseIndex];
   if (stage == null || finished === undefined) return;
@@ -86,6 +88,7 @@ export async function followPipeline(tx: Tx, change: SessionChange): Promise<voi
  */
 export async function isPhaseDue(tx: Tx, record: SessionRecord): Promise<boolean> {
   if (record.lastTurn?.outcome !== 'succeeded' || !record.turnToFollow || isChecking(record)) return false;
+  if (goesOnLater(record, tx.now)) return false;
   const stage = await tx.stages.find(record.stageId);
   const finished = stage?.pipeline[record.phaseIndex];
   if (stage == null || finished === undefined) return false;

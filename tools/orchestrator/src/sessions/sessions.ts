@@ -11,6 +11,7 @@ import { releaseStage } from '../domain/holds.ts';
 import { beginPhase } from '../domain/pipeline.ts';
 import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../domain/session-alarm.ts';
 import { endedForTerminal, requireNotInTerminal } from '../domain/terminal.ts';
+import { wakeUpsToCome } from '../domain/wake-ups.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
@@ -147,6 +148,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     async endIdle(stageId) {
       const record = await store.read.sessions.find(stageId);
       if (record?.state !== 'idle' || record.backgroundTasks.length > 0 || registry.find(stageId) === undefined) return;
+      if (wakeUpsToCome(record, edges.now().toISOString()).length > 0) return; // its process keeps them
       await endIdleSession(stageId, IDLE_FOR_LONG);
     },
     liveText: (stageId) => registry.find(stageId)?.executor.liveText() ?? [],

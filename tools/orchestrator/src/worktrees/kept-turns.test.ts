@@ -105,14 +105,21 @@ it('keeps the tree that git add would write, shows what a diff shows, and stages
   await fc.assert(property, { numRuns: 20 });
 });
 
-it('shows what it leaves out', async () => {
+it('shows what it leaves out, and stores nothing of it', async () => {
   const { project, worktrees, worktree, write, inTree, keepChanges } = await setUp();
   await write('huge.bin', '');
   await truncate(join(worktree.path, 'huge.bin'), 50 * 1024 * 1024 + 1);
+  const id = await inTree('hash-object', 'huge.bin');
   const { commit, diff } = await keepChanges();
   expect(diff.files.map(({ path }) => path)).toEqual(['huge.bin']);
-  expect(diff).toEqual(await worktrees.diff(project, worktree));
   expect(await inTree('ls-tree', '--name-only', commit)).not.toContain('huge.bin');
+  await expect(inTree('cat-file', '-e', id)).rejects.toThrow();
+  // Beside something else that is left out, too.
+  await inTree('init', '--quiet', 'inner');
+  await inTree('-C', 'inner', 'commit', '--quiet', '--allow-empty', '-m', 'Inner');
+  expect((await keepChanges()).diff.files.map(({ path }) => path)).toEqual(['inner', 'huge.bin']);
+  await expect(inTree('cat-file', '-e', id)).rejects.toThrow();
+  expect((await worktrees.diff(project, worktree)).files.map(({ path }) => path)).toEqual(['huge.bin', 'inner']);
 });
 
 it('keeps files where git knows no name for the user', async () => {

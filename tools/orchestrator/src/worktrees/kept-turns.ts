@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Project, StageDiff, StageId, Worktree } from '@callboard/contract';
+import type { FileDiff, Project, StageDiff, StageId, Worktree } from '@callboard/contract';
 import { pathExists } from '../lib/path-exists.ts';
 import { describeWorktree, type WorktreeFacts } from './describe-worktree.ts';
-import { allChanges, type DiffPlace } from './diff.ts';
+import { allChanges } from './diff.ts';
 import type { GeneratedFiles } from './generated-files.ts';
 import type { Git, GuardedGit } from './git/git.ts';
 import { type KeptWorktree, keepWorktree } from './keep-worktree.ts';
@@ -102,10 +102,15 @@ export function keptTurns(git: GuardedGit, generated: GeneratedFiles, dataDir: s
       const until = git.until(signal);
       const about = await describeWorktree(until, worktree);
       const { commit, tree, leftOut } = await keep(until, worktree, turn, about);
-      // What is not kept is a change nevertheless.
-      const files = leftOut.length === 0 ? { tree, unread: [] } : await takeSnapshot(until, worktree.path, about.index);
-      const place: DiffPlace = { worktree, checkout: project.path };
-      return { commit, diff: await allChanges({ git: until, generated }, place, about, files) };
+      // What is not kept is a change nevertheless. Stored for that, each version of a large file would take its size in the
+      // person's repository for weeks.
+      const large = leftOut.filter(({ reason }) => reason === 'too-large').map((one) => one.path);
+      const files =
+        leftOut.length === large.length
+          ? { tree, unread: [] }
+          : await takeSnapshot(until, worktree.path, about.index, large);
+      const diff = await allChanges({ git: until, generated }, { worktree, checkout: project.path }, about, files);
+      return { commit, diff: { ...diff, files: [...diff.files, ...large.map(unstored)] } };
     },
     pinTurn: async ({ path }, stageId, name, commit) =>
       void (await git.must(path, ['update-ref', refOf(stageId, name), commit])),
@@ -119,3 +124,9 @@ export function keptTurns(git: GuardedGit, generated: GeneratedFiles, dataDir: s
     requireCommit: ({ path }, revision) => git.must(path, ['rev-parse', '--verify', `${revision}^{commit}`]),
   };
 }
+
+/** A changed file whose content was not stored. */
+const unstored = (path: string): FileDiff => ({
+  ...{ path, oldPath: null, status: 'modified', oldMode: null, newMode: null },
+  ...{ additions: 0, deletions: 0, isBinary: true, version: '', isGenerated: false },
+});

@@ -19,10 +19,15 @@ const ADD = ['-c', 'core.untrackedCache=false', '-c', 'core.safecrlf=false', 'ad
  * Writes a worktree's files into a tree as `git add --all` would add them (with filters and line endings), with a temporary
  * index, so that nothing is staged. Only adds objects to the repository.
  * @param ownIndex the path of the worktree's index, if the caller knows it
+ * @param without paths that stay as they are in the index
  * @throws OperationalError `worktree_failed`
  */
-export const takeSnapshot = (git: Git, path: string, ownIndex?: string): Promise<Snapshot> =>
-  withIndexCopy(git, path, ownIndex, (copy) => snapshotOf(git, path, copy, []));
+export const takeSnapshot = (
+  git: Git,
+  path: string,
+  ownIndex?: string,
+  without: readonly string[] = [],
+): Promise<Snapshot> => withIndexCopy(git, path, ownIndex, (copy) => snapshotOf(git, path, copy, without));
 
 /**
  * Does what `takeSnapshot` does with a copy of the index.

@@ -139,3 +139,21 @@ it('says that Claude was resumed without a part of its conversation, once, and w
   expect((await notices()).at(-1)).toContain('no longer has its record of this conversation');
   expect((await client.command('get_queue', { stageId })).queue).toHaveLength(2);
 });
+
+it('keeps a process in which Claude planned to wake up, and says what is lost with it', async () => {
+  const kit = await createKit();
+  const { client } = kit;
+  const wakeUp = { name: 'ScheduleWakeup', input: { delaySeconds: 600, reason: 'look at CI', prompt: 'Look again.' } };
+  const cron = { name: 'CronCreate', input: { cron: '0 3 * * *', prompt: 'check the build', recurring: true } };
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [wakeUp, cron] }, { text: 'Later.' }] }));
+  await client.state(stageId, 'idle');
+  await kit.endIdle();
+  expect((await client.command('get_session', { stageId })).session.state).toBe('idle');
+  await client.command('stop_stage', { stageId });
+  expect(await client.transcript(stageId)).toContainEqual(
+    expect.objectContaining({
+      code: 'wake-ups-lost',
+      text: expect.stringMatching(/"look at CI" \(at .*\), "check the build" \(again and again\)/),
+    }),
+  );
+});

@@ -173,6 +173,8 @@ export const StreamEvent = z.object({
 export const Lifecycle = z.object({
   command_uuid: text,
   state: z.enum(['queued', 'started', 'completed', 'cancelled']),
+  /** What made Claude Code begin a turn by itself: `schedule_wakeup` (`CronCreate`), `loop_wakeup` (`ScheduleWakeup`). */
+  wakeup_source: text.optional().catch(undefined),
 });
 
 export const SystemInit = z.object({

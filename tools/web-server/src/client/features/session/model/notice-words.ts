@@ -62,6 +62,8 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'turn-forgotten': null,
   'unknown-permission-request': null,
   'unknown-request': 'Unknown request',
+  'wake-ups-lost': null,
+  'woke-up': null,
   worktree: null,
 };
 
