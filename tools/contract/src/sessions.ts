@@ -144,7 +144,6 @@ export const AlarmCode = z.enum([
   'foreign-answer',
   /** Something else sent a control request to Claude Code, for its settings or MCP servers. */
   'foreign-control',
-  /** Claude received a message that nobody sent. */
   'foreign-message',
   /** The permission mode changed without a person's action. */
   'foreign-mode',
@@ -157,6 +156,7 @@ export const AlarmCode = z.enum([
   /** The transcript and the conversation differ. */
   'transcript-mismatch',
   'used-login',
+  'foreign-store',
 ]);
 export type AlarmCode = z.infer<typeof AlarmCode>;
 

@@ -107,10 +107,7 @@ export async function createServices(
     comments: createComments({ store, edges, worktrees, messages }),
     viewed: createViewed({ store }),
     usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
-    callers: createCallers({
-      ...{ store: own, log, dataDir: config.dataDir },
-      ...{ running: sessions.executors, raiseAlarm: sessions.raiseAlarm },
-    }),
+    callers: watchCallers(context, parts),
     controls: createSessionControls({ store, ask: sessions.ask }),
     leftovers: createLeftoverProcesses({ store: own, graceMs: graces.signalMs }),
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
@@ -124,6 +121,21 @@ export async function createServices(
     exports: createStageExports({ store, home: homeOf(env), pipelinesFor }),
     imports: createStageImports({ store, worktrees, home: homeOf(env), pipelinesFor, requireMachine }),
   };
+}
+
+/** What sessions run, so that none of it acts as a person. */
+function watchCallers({ config, log, life }: StartContext, { own, sessions }: Pick<ServiceParts, 'own' | 'sessions'>) {
+  const callers = createCallers({
+    ...{ store: own, log, dataDir: config.dataDir },
+    ...{ running: sessions.executors, raiseAlarm: sessions.raiseAlarm },
+  });
+  // Other machines write to a shared store.
+  if (config.databaseUrl === null)
+    life.onStop(
+      'store watch',
+      own.onForeignCommit(() => void callers.reportStoreWritten()),
+    );
+  return callers;
 }
 
 /** The projects, those of the configuration among them. */

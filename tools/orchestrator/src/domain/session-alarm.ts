@@ -70,6 +70,8 @@ const DESCRIPTIONS: Readonly<Record<AlarmCode, string>> = {
     'A hook allowed a tool, but neither you nor the project have hooks that may do that: a command that Claude ran may have written it into a settings file.',
   'transcript-mismatch':
     "The transcript shows something that Claude's own record of the conversation does not have: a command that Claude ran may have written it.",
+  'foreign-store':
+    'Something other than Callboard wrote to its store, where decisions and messages are. A command that this session or one of its stage ran outside of a sandbox may have done it.',
   'used-login':
     'A process that this session or a command of its stage started tried to act as a person, with a login of a terminal, an API token or a login link.',
 };

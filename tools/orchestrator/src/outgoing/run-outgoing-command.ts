@@ -60,7 +60,7 @@ export const createOutgoingCommands =
       await endLeft(id);
       if (signal.aborted) return { kind: 'refused', error: STOPPED };
       const running = await start({
-        ...{ id, stageId: PLACE, command, args, cwd: home, env: environmentOf(env, call) },
+        ...{ id, stageId: PLACE, command, args, cwd: home, env: environmentOf(env, call), isPersons: true },
         ...{
           input: JSON.stringify(call.event),
           timeLimitMs: timeLimitSeconds * 1_000,

@@ -29,6 +29,8 @@ export interface Callers {
   requireConnection(peer: Peer | undefined, unverified: Unverified): Promise<void>;
   /** As `requireConnection`, for a program that wants a login and proves itself by keeping this file open. */
   requireHolder(path: string, wanted: 'browser' | 'terminal'): Promise<void>;
+  /** Something other than Callboard has written to the store: puts every session that could have done it under alarm. Never rejects. */
+  reportStoreWritten(): Promise<void>;
 }
 
 type Origin =
@@ -96,6 +98,10 @@ export function createCallers({ store, dataDir, running, raiseAlarm, log }: Call
     const suspects = stageId === null ? await unsandboxed() : [stageId];
     const which = stageId === null ? ' It is not known which session started it.' : '';
     const alarm = alarmOf('used-login', `It was refused: process ${pid}, ${shortened(command)}.${which}`);
+    await raiseIn(suspects, alarm);
+  }
+
+  async function raiseIn(suspects: readonly StageId[], alarm: Alarm): Promise<void> {
     for (const suspect of suspects) {
       await raiseAlarm(suspect, alarm).catch((error: unknown) =>
         log.error({ err: error, stageId: suspect }, 'raising an alarm failed'),
@@ -109,6 +115,10 @@ export function createCallers({ store, dataDir, running, raiseAlarm, log }: Call
     },
     async requireHolder(path, wanted) {
       await require(await holdersOfFile(path), HOLDER_UNVERIFIED[wanted]);
+    },
+    async reportStoreWritten() {
+      log.warn('something other than Callboard has written to the store');
+      await raiseIn(await unsandboxed().catch(() => []), alarmOf('foreign-store'));
     },
   };
 }

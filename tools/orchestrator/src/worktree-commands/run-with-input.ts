@@ -15,6 +15,8 @@ export interface InputJob {
   cwd: string;
   env: Readonly<Record<string, string>>;
   input: string;
+  /** A person's own program, which may act for them: it is not marked as something that runs for a stage. */
+  isPersons?: boolean;
   timeLimitMs: number;
   /** Called once it has a process. */
   onSpawned: (process: ProcessIdentity) => Promise<void>;
@@ -41,7 +43,7 @@ export async function runWithInput(
   await writeFile(input, job.input, { mode: 0o600 });
   const run = runCommand({
     placed: { command, args: [...args], cwd, env: { ...env, [COMMAND_MARKER]: id }, isolation: OUTSIDE },
-    mark: await createProcessMarks(dataDir).of(stageId),
+    mark: job.isPersons === true ? null : await createProcessMarks(dataDir).of(stageId),
     ...{ id, file, input, graceMs, timeLimitMs: job.timeLimitMs, onSpawned: job.onSpawned },
   });
   const ended = run.ended.then(async (end) => {

@@ -87,17 +87,20 @@ ${moved.join('\n')}
     export GIT_CONFIG_COUNT=$((callboard_at + 1))
   }
 ${git.join('\n')}
-  # The sandbox puts devices where files are not to be made, and "git add -A" fails over them.
+  # The sandbox puts devices where files are not to be made, and "git add -A" fails over them. What stands there because another
+  # command runs in a sandbox is an empty file that nobody may write, and may come and go while this command runs.
   callboard_list="\${TMPDIR:-/tmp}/callboard-ignore-${stageId}"
   callboard_own=$(git config --path --get core.excludesFile 2>/dev/null)
   {
     cat "\${callboard_own:-\${XDG_CONFIG_HOME:-$HOME/.config}/git/ignore}" 2>/dev/null && echo
     for callboard_name in ${PLACEHOLDERS.join(' ')}; do
-      if [ -c ${quoted(worktree)}/"$callboard_name" ]; then echo "/$callboard_name"; fi
+      callboard_path=${quoted(worktree)}/"$callboard_name"
+      if [ -c "$callboard_path" ] || ! { [ -e "$callboard_path" ] || [ -L "$callboard_path" ]; }; then echo "/$callboard_name"; fi
     done
+    (cd ${quoted(worktree)} && find ${PLACEHOLDERS.join(' ')} -prune -type f -size 0 ! -perm -200 ! -perm -020 ! -perm -002 2>/dev/null | sed 's|^|/|')
   } >"$callboard_list" 2>/dev/null && callboard_git core.excludesFile "$callboard_list"
   unset -f callboard_git
-  unset callboard_at callboard_list callboard_own callboard_name
+  unset callboard_at callboard_list callboard_own callboard_name callboard_path
 fi
 `;
 }

@@ -87,6 +87,7 @@ function createStore({ db, file, edges, log, diskPauseReason }: StoreParts): Sto
   const writer: Writer = { db, file, edges, diskPauseReason, known, subscribers, disk };
   const queue = createWriteQueue(disk, subscribers);
   const together = createTogether((work) => queue.add(() => runTransaction(writer, work, { sync: 'later' })));
+  const foreign = watchForeignCommits(db);
   const { onEvent, onGiven, onUnsynced, onWrite } = subscribers;
   return {
     transact: (work, options) =>
@@ -103,12 +104,44 @@ function createStore({ db, file, edges, log, diskPauseReason }: StoreParts): Sto
     onEvent,
     onUnsynced,
     onWrite,
-    onForeignCommit: () => () => undefined, // one process has the file
+    onForeignCommit: foreign.listen,
     onEpoch: () => () => undefined,
     close: async () => {
+      foreign.stop();
       await queue.idle();
       await db.destroy();
     },
+  };
+}
+
+const FOREIGN_LOOK_MS = 1_000;
+
+/** One process has the file, so nobody else should ever commit to it. SQLite counts the commits of other connections. */
+function watchForeignCommits(db: Kysely<Schema>) {
+  const listeners = new Set<() => void>();
+  let timer: NodeJS.Timeout | undefined;
+  let last: number | undefined;
+
+  async function look(): Promise<void> {
+    const { rows } = await sql<{ data_version: number }>`pragma data_version`.execute(db);
+    const version = rows[0]?.data_version;
+    const isForeign = last !== undefined && version !== last;
+    last = version;
+    if (isForeign) for (const listener of listeners) listener();
+  }
+
+  const lookSoon = () => void look().catch(() => undefined); // a store that cannot be read says so elsewhere
+  const stop = () => clearInterval(timer);
+  return {
+    listen(listener: () => void): () => void {
+      listeners.add(listener);
+      if (timer === undefined) {
+        lookSoon();
+        timer = setInterval(lookSoon, FOREIGN_LOOK_MS).unref();
+      }
+      return () => listeners.delete(listener);
+    },
+    stop,
   };
 }
 

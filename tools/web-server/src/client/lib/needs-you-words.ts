@@ -26,6 +26,7 @@ export const ALARM_WORDS: Readonly<Record<AlarmCode, string>> = {
   'foreign-hook': 'Hook that nobody trusted',
   'transcript-mismatch': 'Transcript does not match',
   'used-login': 'Command acted as a person',
+  'foreign-store': 'Store changed from outside',
 };
 
 /** A stage's situation in one line. */

@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { git } from '../../../../test-support/git.ts';
+import { until } from '../../../../test-support/until.ts';
+import { canIsolate } from '../../src/isolation/isolate.ts';
+import { createKit } from '../support/kit.ts';
+
+const hasSocat = await promisify(execFile)('socat', ['-V']).then(
+  () => true,
+  () => false,
+);
+const hasSandbox = (await canIsolate({ PATH: process.env.PATH ?? '' })).possible && hasSocat;
+const bash = (command: string, more: object = {}) => ({
+  tools: [{ name: 'Bash', input: { command, description: 'Try', ...more } }],
+});
+
+it.skipIf(!hasSandbox)('commits the project’s own files, and no placeholder of another command’s sandbox', async () => {
+  const kit = await createKit({
+    async before(repo) {
+      await writeFile(join(repo, '.bashrc'), 'first\n');
+      await git(repo, 'add', '--all');
+      await git(repo, 'commit', '--quiet', '-m', 'A file of that name');
+    },
+  });
+  const { client, projectId } = kit;
+  await client.notices(({ sandbox }) => sandbox.state === 'works');
+  await client.command('update_project', { projectId, settings: { sandbox: true, sandboxAutoAllow: true } });
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
+  await client.state(stageId, 'idle', { withinMs: 30_000 });
+  const { stage } = await client.command('get_stage', { stageId });
+  const worktree = stage.worktree?.path ?? '';
+  await writeFile(join(worktree, '.bashrc'), 'second\n');
+  await writeFile(join(worktree, '.mcp.json'), '{}\n');
+
+  const message = prompt({
+    steps: [
+      bash('echo begun > begun; until [ -e over ]; do sleep 0.1; done', { run_in_background: true }),
+      bash('until [ -e begun ]; do sleep 0.1; done; stat -c %a:%s:%F .zshrc; git status --porcelain'),
+      bash('rm begun; echo work > work.txt; git add -A && git commit -qm Work; touch over'),
+      { text: 'Done.' },
+    ],
+  });
+  await client.command('send_message', { stageId, message });
+  const isDone = async () =>
+    (await client.transcript(stageId)).some((entry) => entry.kind === 'text' && entry.text === 'Done.');
+  await until('the turn is done', isDone, { withinMs: 60_000 }); // several commands in the sandbox
+  const results = (await client.transcript(stageId)).flatMap((entry) =>
+    entry.kind === 'tool-result' ? [entry.text] : [],
+  );
+  // The placeholder of the first command, as the second one sees it.
+  expect(results[1]).toBe('444:0:regular empty file\n M .bashrc\n?? .mcp.json\n?? begun');
+  expect((await git(worktree, 'show', '--name-only', '--format=', 'HEAD')).split('\n')).toEqual([
+    '.bashrc',
+    '.mcp.json',
+    'work.txt',
+  ]);
+});
