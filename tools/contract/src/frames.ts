@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BoardNotices, BoardView } from './board.ts';
 import { type CommandType, commands } from './commands.ts';
 import { SessionNowUpdate, TextDelta } from './events.ts';
+import { Idempotency } from './http.ts';
 import { Actor, Credential } from './logins.ts';
 import { CommandError } from './problems.ts';
 
@@ -17,6 +18,8 @@ export const CommandFrame = z.looseObject({
   id: z.string().optional(),
   actor: Actor.optional(),
   credential: Credential.optional(),
+  /** Sent again with the same key, it is executed once. */
+  idempotency: Idempotency.optional(),
 });
 export type CommandFrame = z.infer<typeof CommandFrame>;
 

@@ -6,6 +6,7 @@ import {
   type CommandType,
   type Credential,
   commands,
+  type Idempotency,
   REPLY_LIMITS_MS,
   type SessionNowUpdate,
   type TextDelta,
@@ -36,6 +37,7 @@ interface OrchestratorListener {
 interface SendOptions {
   /** The sender's; the orchestrator checks it. */
   credential?: Credential;
+  idempotency?: Idempotency | undefined;
   /** Ends the wait; a command that was sent may be carried out all the same. */
   signal?: AbortSignal;
   timeoutMs?: number;
@@ -44,9 +46,9 @@ interface SendOptions {
 export interface OrchestratorClient {
   /**
    * Sends a command and waits for its reply. Rejects with Rejection or OperationalError if the orchestrator refuses it;
-   * with OrchestratorUnreachable at once if there is no connection, and if it ends before the reply (the command may
+   * with OrchestratorUnreachable at once if there is no connection; with `reply_lost` if it ends before the reply (the command may
    * have been applied: it is never repeated); and after the time limit with `no_confirmation`, or for a read with
-   * OrchestratorUnreachable.
+   * OrchestratorUnreachable in both cases.
    */
   send<T extends CommandType>(type: T, input: CommandInput<T>, options?: SendOptions): Promise<CommandReply<T>>;
   /** Returns a function that unsubscribes. */
@@ -160,11 +162,11 @@ async function sendOn<T extends CommandType>(
   current: Current | null,
   type: T,
   input: CommandInput<T>,
-  { credential, signal, timeoutMs = REPLY_LIMITS_MS[timeOf(type)] }: SendOptions,
+  { credential, idempotency, signal, timeoutMs = REPLY_LIMITS_MS[timeOf(type)] }: SendOptions,
 ): Promise<CommandReply<T>> {
   if (current === null) throw new OrchestratorUnreachable(NOT_CONNECTED);
   const isRead = timeOf(type) === 'read';
-  const data = await current.connection.request(type, input, { credential, signal, timeoutMs, isRead });
+  const data = await current.connection.request(type, input, { credential, idempotency, signal, timeoutMs, isRead });
   const reply = commands[type].reply.safeParse(data);
   if (!reply.success) throw new ProtocolError(`the reply to ${type} breaks the contract`, { cause: reply.error });
   return reply.data as CommandReply<T>; // the schema was looked up by T
