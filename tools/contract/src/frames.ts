@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BoardNotices, BoardView } from './board.ts';
 import { type CommandType, commands } from './commands.ts';
 import { SessionNowUpdate, TextDelta } from './events.ts';
+import { Idempotency } from './http.ts';
 import { Actor, Credential, Peer } from './logins.ts';
 import { CommandError } from './problems.ts';
 
@@ -19,6 +20,8 @@ export const CommandFrame = z.looseObject({
   credential: Credential.optional(),
   /** The connection that the command came over, if it came straight from a program that may be on this machine. */
   peer: Peer.optional(),
+  /** Sent again with the same key, it is executed once. */
+  idempotency: Idempotency.optional(),
 });
 export type CommandFrame = z.infer<typeof CommandFrame>;
 

@@ -96,5 +96,7 @@ export const ForkBody = z.strictObject({
   /** The new stage begins before this message, and has it as its prompt; after all that was said if left out. */
   messageId: MessageId.optional(),
   title: z.string().trim().min(1, 'is empty').max(300, 'is longer than 300 characters').optional(),
+  /** As that of `CreateStage`: the same one again makes no second fork. */
+  creationId: z.uuid().optional(),
 });
 export type ForkBody = z.infer<typeof ForkBody>;

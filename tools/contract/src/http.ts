@@ -3,6 +3,25 @@ import { BoardCounts, BoardNotices } from './board.ts';
 import { SessionNowUpdate, TextDelta } from './events.ts';
 import { LoopDelay } from './loop-delay.ts';
 
+/**
+ * A UUID of the sender's choice, with a request that changes something. The same request sent again under it is executed once, and gets
+ * the reply of the first, as long as the orchestrator remembers it.
+ */
+export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key';
+/**
+ * With an `Idempotency-Key`: the milliseconds since the first attempt whose outcome the sender does not know. An orchestrator that
+ * does not remember the key, and has not run for so long, refuses with `no_confirmation` instead of doing it a second time.
+ */
+export const IDEMPOTENCY_AGE_HEADER = 'idempotency-age';
+
+/** What makes a command that is sent again the same command. */
+export const Idempotency = z.object({
+  key: z.uuid(),
+  /** As `Idempotency-Age`; null if all attempts before certainly did nothing. */
+  unknownForMs: z.number().nonnegative().nullable().default(null),
+});
+export type Idempotency = z.infer<typeof Idempotency>;
+
 /** Whether the web server can relay commands. */
 export const OrchestratorStatus = z.enum(['ready', 'unreachable']);
 export type OrchestratorStatus = z.infer<typeof OrchestratorStatus>;

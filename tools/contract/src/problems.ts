@@ -130,6 +130,7 @@ export const problems = {
   push_failed: 503,
   webhook_failed: 503,
   orchestrator_unreachable: 503,
+  reply_lost: 503,
   machine_unreachable: 503,
   no_machine: 503,
   lease_lost: 503,

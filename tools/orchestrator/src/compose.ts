@@ -23,7 +23,8 @@ import { askLogin } from './doctor/inspect-claude.ts';
 import { createLoginWatch } from './doctor/login-watch.ts';
 import { createSandboxWatch } from './doctor/sandbox-watch.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
-import { executeCommand } from './gateway/execute-command.ts';
+import { executeCommand, type Outcome } from './gateway/execute-command.ts';
+import { createExecutedCommands } from './gateway/executed-commands.ts';
 import { openGateway } from './gateway/gateway.ts';
 import { createBell } from './lib/bell.ts';
 import { type Edges, nodeEdges } from './lib/edges.ts';
@@ -111,7 +112,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     });
     storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
     const router = membership?.routeWith(services.logins);
-    const execution = { handlers, ...services, log, router };
+    const execution = { handlers, ...services, log, router, executed: createExecutedCommands<Outcome>() };
     const serving = { ...config, ...execution, ...read, ...membership, store, version: VERSION };
     const gateway = await openGateway(serving);
     life.onStop('gateway', gateway.close);

@@ -36,6 +36,7 @@ export class Refusal extends Error {
 }
 
 interface Received {
+  idempotency?: CommandFrame['idempotency'];
   type: CommandType;
   input: unknown;
   actor: string | undefined;
@@ -217,10 +218,10 @@ function createExecutor(handlers: Handlers, received: Received[], knownBy: (cred
   }
 
   return async (text: string, watch: Watch): Promise<object> => {
-    const { type, id, actor, credential, peer: _peer, ...rest } = CommandFrame.parse(JSON.parse(text));
+    const { type, id, actor, credential, peer: _peer, idempotency, ...rest } = CommandFrame.parse(JSON.parse(text));
     const input = commands[type].input.parse(rest);
     const known = credential === undefined ? null : knownBy(credential);
-    received.push({ type, input, actor: known?.name ?? actor?.name });
+    received.push({ type, input, actor: known?.name ?? actor?.name, idempotency });
     if (type === 'watch') watch(commands.watch.input.parse(input).stageIds);
     if (credential !== undefined && known === null) {
       const error = { code: 'not_logged_in', message: 'This login is not known; log in again.' };

@@ -75,6 +75,20 @@ it('answers a read with 503 and Retry-After after five seconds while the orchest
   }
 });
 
+it('passes on the key under which a command is sent again, and refuses one that is none', async () => {
+  harness = await startHarness();
+  const { app, orchestrator } = harness;
+  orchestrator.handlers.interrupt = noAnswer;
+  const key = '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e61';
+  const post = (headers: object) =>
+    app.inject({ method: 'POST', url: '/api/sessions/STAGE-1/interrupt', headers: { ...bearer, ...headers } });
+  const waiting = post({ 'idempotency-key': key, 'idempotency-age': '1200' });
+  await expect.poll(() => orchestrator.received.at(-1)).toMatchObject({ idempotency: { key, unknownForMs: 1_200 } });
+  orchestrator.dropConnections();
+  await waiting;
+  expect((await post({ 'idempotency-key': 'one' })).json()).toMatchObject({ code: 'bad_request' });
+});
+
 it('answers 503 for a command whose reply is lost, and says to check the state', async () => {
   harness = await startHarness();
   const { app, orchestrator, client } = harness;
@@ -84,7 +98,10 @@ it('answers 503 for a command whose reply is lost, and says to check the state',
   orchestrator.dropConnections();
   const response = await waiting;
   expect(response.statusCode).toBe(503);
-  expect(response.json().detail).toContain('look at the state before trying again');
+  expect(response.json()).toMatchObject({
+    code: 'reply_lost',
+    detail: expect.stringContaining('look at the state before trying again'),
+  });
   await client.whenReady(AbortSignal.timeout(WAIT_MS));
   expect(orchestrator.inputsOf('interrupt')).toHaveLength(1);
 });

@@ -114,6 +114,7 @@ it('creates a stage from a prompt in the project around the folder, and starts i
     permissionMode: 'plan',
     model: 'opus',
     pipeline: 'With review',
+    creationId: expect.any(String),
   };
   expect(sent).toEqual([
     ['POST /api/stages', created],
@@ -136,7 +137,7 @@ it('takes a prompt from a pipe, and a repository that is no project yet', async 
   expect([exitCode, sent[0], sent[1]]).toEqual([
     0,
     ['POST /api/projects', { path: '/code/web' }],
-    ['POST /api/stages', { projectId: 'web', title: 'Mine', prompt: 'Do it' }],
+    ['POST /api/stages', { projectId: 'web', title: 'Mine', prompt: 'Do it', creationId: expect.any(String) }],
   ]);
   expect(err).toContain('added the project Web (/code/web)');
   expect(err).toContain('stay off until somebody agrees');
@@ -177,7 +178,9 @@ it('sends a message, and says what became of it', async () => {
   expect(out).toBe(
     'Queued: Claude gets it after this turn.\nSTAGE-1 was done and is open again.\nReplaced 2 queued messages; they are kept as drafts.',
   );
-  expect(sent).toEqual([['POST /api/sessions/STAGE-1/message', { message: 'From a pipe', mode: 'replace' }]]);
+  expect(sent).toEqual([
+    ['POST /api/sessions/STAGE-1/message', { message: 'From a pipe', mode: 'replace', messageId: expect.any(String) }],
+  ]);
 });
 
 it('denies with a reason of several lines that is piped in, and only if the request is named', async () => {

@@ -13,6 +13,9 @@ const WORDS = {
     `the answer is not one of this version's (${what}). Stop Callboard, start it again, and try once more.`,
 };
 
+/** How long a command goes on asking what became of it: about as long as a start of Callboard takes. */
+const RESEND_MS = 10_000;
+
 /**
  * Connects to the Callboard on a data directory with the login of this terminal.
  * @throws CliError if none runs, or this terminal is not logged in
@@ -24,7 +27,8 @@ export async function openDesk(dataDir: string, edges: Edges): Promise<Transport
       `this terminal is not logged in to the Callboard on ${dataDir}. Log in: npx callboard login${dataDirSuffix(dataDir, edges.home)}`,
     );
   }
-  return createHttpTransport({ origin: await findAddress(login, edges), token: login.token, words: WORDS });
+  const origin = await findAddress(login, edges);
+  return createHttpTransport({ origin, token: login.token, words: WORDS, resendMs: RESEND_MS });
 }
 
 /**

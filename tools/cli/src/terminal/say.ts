@@ -1,4 +1,5 @@
-import { MessageMode, type StageView } from '@callboard/contract';
+import { randomUUID } from 'node:crypto';
+import { MessageId, MessageMode, type StageView } from '@callboard/contract';
 import type { Transport } from '@callboard/contract/client';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
@@ -26,6 +27,7 @@ export const say = (invocation: Invocation): Promise<number> =>
     const reply = await desk.command('send_message', {
       stageId: stage.id,
       message,
+      messageId: MessageId.parse(randomUUID()),
       ...(mode !== undefined && { mode }),
     });
     if (json) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { PermissionMode as PermissionModes, type Project, titleProposal } from '@callboard/contract';
 import type { Transport } from '@callboard/contract/client';
@@ -60,6 +61,7 @@ async function stageToStart(
     projectId: project.id,
     title: title ?? (titleProposal(prompt) || 'Untitled'),
     prompt,
+    creationId: randomUUID(),
     ...(mode !== undefined && { permissionMode: mode }),
     ...(model !== undefined && { model }),
     ...(pipeline !== undefined && { pipeline }),

@@ -9,7 +9,8 @@ export interface FailureWords {
   unreadable: (what: string) => string;
 }
 
-const FOR_PROGRAMS: FailureWords = {
+/** For programs. */
+export const FOR_PROGRAMS: FailureWords = {
   unanswered: 'Callboard did not answer. Check the state before you try again.',
   unreadable: (what) =>
     `Callboard's answer could not be parsed (${what}). The client and the server may have different versions.`,

@@ -1,22 +1,33 @@
-import type { CommandInput, CommandReply } from '../commands.ts';
-import { type CallParts, createCalls } from './call.ts';
+import { type CommandInput, type CommandReply, REPLY_LIMITS_MS, timeOf } from '../commands.ts';
+import { type CallParts, createCalls, FOR_PROGRAMS } from './call.ts';
 import { checkedInput } from './checks.ts';
 import { createCommand } from './http-client.ts';
 import { httpEvents } from './http-events.ts';
-import { serviceRoutes } from './routes.ts';
+import { idempotencyHeaders, resend } from './resend.ts';
+import { routes, serviceRoutes } from './routes.ts';
 import { createStreamWatch } from './stream-watch.ts';
-import type { ClientCommand, Transport } from './transport.ts';
+import { type ClientCommand, type Transport, TransportError } from './transport.ts';
 
 export interface HttpTransportOptions extends CallParts {
   /** A stream without data for this long, not even a heartbeat, is reopened. */
   silenceMs?: number;
   /** The longest pause between two attempts to open a stream. */
   maxPauseMs?: number;
+  /**
+   * How long a command whose reply was lost is sent again, with an `Idempotency-Key`, under which it is executed once. By default it is
+   * not sent again.
+   */
+  resendMs?: number;
 }
+
+const ATTEMPT_MS = 10_000;
+
+/** Whether it creates something under an id of the sender's choice. */
+const hasOwnId = (input: object): boolean => 'creationId' in input || ('message' in input && 'messageId' in input);
 
 /** Creates a transport over REST and server-sent events, for browsers and Node. */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  const { silenceMs, maxPauseMs = 2_000 } = options;
+  const { silenceMs, maxPauseMs = 2_000, resendMs = 0 } = options;
   const calls = createCalls(options);
   const { call } = calls;
   const give = createCommand(calls);
@@ -31,7 +42,23 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
       await watch.want((input as CommandInput<'watch'>).stageIds, signal); // T is 'watch'
       return {} as CommandReply<T>;
     }
-    return give(type as Exclude<T, 'watch'>, input, { signal });
+    const routed = type as Exclude<T, 'watch'>;
+    if (resendMs === 0 || routes[routed].method === 'GET') return give(routed, input, { signal });
+    const key = crypto.randomUUID();
+    return resend(
+      (attempt) => {
+        const either = signal === undefined ? attempt.signal : AbortSignal.any([signal, attempt.signal]);
+        // What has an id of its own is known by that, also after a restart of Callboard.
+        const headers = hasOwnId(input) ? {} : idempotencyHeaders(key, attempt);
+        return give(routed, input, { signal: either, headers });
+      },
+      {
+        patienceMs: resendMs,
+        heldMs: REPLY_LIMITS_MS[timeOf(type)],
+        attemptMs: ATTEMPT_MS,
+        unanswered: () => new TransportError(0, 'network', (options.words ?? FOR_PROGRAMS).unanswered),
+      },
+    );
   }
 
   return {

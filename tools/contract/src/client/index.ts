@@ -4,6 +4,7 @@ export type { CallOptions, FailureWords } from './call.ts';
 export { createHttpClient, type HttpClient, type HttpClientOptions } from './http-client.ts';
 export { createHttpTransport, type HttpTransportOptions } from './http-transport.ts';
 export { createInProcessTransport, type InProcessTransportOptions } from './in-process-transport.ts';
+export { type Attempt, idempotencyHeaders, isLost, resend } from './resend.ts';
 export { pathFields, type Route, type RoutedCommand, routes, serviceRoutes, toRequest } from './routes.ts';
 export {
   createMessageReader,

@@ -24,6 +24,7 @@ it('treats an unreachable, starting or overloaded server as transient', () => {
     'push_failed',
     'webhook_failed',
     'orchestrator_unreachable',
+    'reply_lost',
     'machine_unreachable',
     'no_machine',
     'lease_lost',

@@ -31,7 +31,7 @@ export interface EventOptions {
 export interface Transport {
   /**
    * Sends a command and resolves with its reply. Rejects with `TransportError`, or with the signal's reason. A command is never
-   * sent twice; an aborted one may have been executed. `watch` applies to all event streams of this transport, including
+   * executed twice; an aborted one may have been executed. `watch` applies to all event streams of this transport, including
    * those that are opened later.
    */
   command<T extends ClientCommand>(type: T, input: CommandInput<T>, signal?: AbortSignal): Promise<CommandReply<T>>;

@@ -4,7 +4,8 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { silent } from '../../test/support/test-store.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { CommandContext, CommandHandlers } from './commands/command-handler.ts';
-import { executeCommand } from './execute-command.ts';
+import { executeCommand, type Outcome } from './execute-command.ts';
+import { createExecutedCommands } from './executed-commands.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -26,7 +27,9 @@ function setUp() {
     },
   };
   const callers = { requireConnection: async () => undefined };
-  const run = (text: string) => executeCommand({ handlers, logins, callers, log: silent }, text, () => undefined);
+  const executed = createExecutedCommands<Outcome>();
+  const run = (text: string) =>
+    executeCommand({ handlers, logins, callers, log: silent, executed }, text, () => undefined);
   return { received, run };
 }
 
@@ -41,6 +44,15 @@ it('parses a frame once and passes only its own fields to the handler', async ()
   expect(reply).toEqual({ type: 'reply', id: '7', ok: true, data: {} });
   expect(received).toMatchObject([{ type: 'approve_tool', context: { actor: { name: 'Ada' } } }]);
   expect(received[0]?.input).toEqual({ stageId: 'STAGE-1', requestId: 'r', decision: 'allow' });
+});
+
+it('executes a command that is sent again under its key once, for the same login', async () => {
+  const { received, run } = setUp();
+  const idempotency = { key: '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e61' };
+  const frame = (id: string) => JSON.stringify({ ...approve, id, credential, idempotency });
+  expect(await run(frame('7'))).toMatchObject({ id: '7', ok: true });
+  expect(await run(frame('8'))).toMatchObject({ id: '8', ok: true });
+  expect(received).toHaveLength(1);
 });
 
 it('executes nothing for an invalid or revoked credential', async () => {

@@ -15,6 +15,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Callers, Unverified } from '../sessions/callers.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { CommandContext, CommandHandlers } from './commands/command-handler.ts';
+import type { ExecutedCommands } from './executed-commands.ts';
 import { type CommandRouter, type ForeignCommand, RelayedError } from './route-commands.ts';
 
 const UNNAMED = { name: 'someone' };
@@ -26,30 +27,50 @@ export interface ExecutionParts {
   callers: Pick<Callers, 'requireConnection'>;
   /** Left out where one machine has everything. */
   router?: CommandRouter | undefined;
+  /** Left out where nobody sends a command again. */
+  executed?: ExecutedCommands<Outcome> | undefined;
 }
+
+/** What became of a command. */
+export type Outcome = { ok: true; data: unknown } | { ok: false; error: CommandError };
 
 /**
  * Parses a client's frame and executes its command. Returns the reply; null if the frame has no `id`.
  * Checks the frame's credential right before the command, so a revoked credential is refused at once.
  */
 export async function executeCommand(
-  { handlers, logins, log, callers, router }: ExecutionParts,
+  { handlers, logins, log, callers, router, executed }: ExecutionParts,
   text: string,
   watch: CommandContext['watch'],
 ): Promise<ReplyFrame | null> {
   const raw = parseJson(text);
   const id = idOf(raw);
   try {
-    const { type, id: _id, actor: given, credential, peer, ...fields } = CommandFrame.parse(raw);
+    const { type, id: _id, actor: given, credential, peer, idempotency, ...fields } = CommandFrame.parse(raw);
     if (router !== undefined && credential !== undefined) await router.knowLogin(credential);
     const login = credential === undefined ? null : logins.check(credential);
     const unverified = unverifiedIn(type, login);
     if (unverified !== null) await callers.requireConnection(peer, unverified);
     const actor = login?.actor ?? given ?? UNNAMED;
     const context = { actor, login, watch };
-    const elsewhere = (await router?.route(type, fields, context)) ?? null;
-    const data = elsewhere === null ? await dispatch(handlers, type, fields, context) : elsewhere.data;
-    return id === undefined ? null : { type: 'reply', id, ok: true, data };
+    const execute = async (): Promise<Outcome> => {
+      try {
+        const elsewhere = (await router?.route(type, fields, context)) ?? null;
+        return {
+          ok: true,
+          data: elsewhere === null ? await dispatch(handlers, type, fields, context) : elsewhere.data,
+        };
+      } catch (error) {
+        return { ok: false, error: commandError(error, log) };
+      }
+    };
+    const content = () => JSON.stringify([type, fields]);
+    const sender = login?.loginId ?? actor.name;
+    const outcome =
+      idempotency === undefined || executed === undefined
+        ? await execute()
+        : await executed.once({ ...idempotency, sender, content: content() }, execute);
+    return id === undefined ? null : { type: 'reply', id, ...outcome };
   } catch (error) {
     const told = commandError(error, log);
     return id === undefined ? null : { type: 'reply', id, ok: false, error: told };

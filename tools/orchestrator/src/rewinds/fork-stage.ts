@@ -29,13 +29,16 @@ interface Start extends Pick<StageFork, 'conversationId' | 'until'> {
 /**
  * Returns a stage with the conversation and the files from before a message, and that message as its prompt, not started yet; without
  * a message, one with all that was said and the present files, which goes on with its next message. The original is not touched.
+ * One that was made with the same `creationId` is returned as it is now.
  * @throws Rejection `unknown_stage`, `no_session`, `unknown_message`; `stage_running` in the middle of a turn and `in_terminal`, both
  *   without a message; `cannot_go_back` if conversation or files of that moment are not known
  */
 export const createForkStage =
   (parts: ForkParts): ForkStage =>
-  async (stageId, { messageId, title }) => {
+  async (stageId, { messageId, title, creationId }) => {
     const { store, worktrees, stages } = parts;
+    const earlier = creationId === undefined ? null : await store.read.stages.findCreated(creationId);
+    if (earlier !== null) return earlier;
     const place = await requirePlace(store, stageId);
     const { stage } = place;
     const moment = messageId === undefined ? null : await findMoment(parts, place, messageId);
@@ -55,6 +58,7 @@ export const createForkStage =
         attachments: row?.body.attachments ?? [],
       },
       {
+        creationId,
         fields: async () => ({ fork, origin }),
         ...(moment === null && { also: beginSession }),
       },

@@ -29,10 +29,10 @@ export class OperationalError extends AppError {
   readonly kind = 'operational';
 }
 
-/** There is no connection to the orchestrator, or it ended before the reply. */
+/** There is no connection to the orchestrator; `reply_lost`: it ended before the reply to a command, which may have been executed. */
 export class OrchestratorUnreachable extends OperationalError {
-  constructor(message: string) {
-    super('orchestrator_unreachable', message);
+  constructor(message: string, code: 'orchestrator_unreachable' | 'reply_lost' = 'orchestrator_unreachable') {
+    super(code, message);
   }
 }
 

@@ -3,6 +3,7 @@ import { screen, within } from '@testing-library/react';
 import { HttpResponse } from 'msw';
 import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
+import { problem } from '../test/page-server.ts';
 import { at, board, session, stage } from '../test/samples.ts';
 
 const WORDS = 'Continue where you left off.';
@@ -99,4 +100,27 @@ it('releases waiting messages instead of adding one', async () => {
   expect(screen.queryByRole('button', { name: 'Continue' })).toBeNull();
   server.emit('session-updated', { ...rested, queued: 0, queueHeld: false });
   await goOn();
+});
+
+it('asks what became of a start whose reply was lost, and says nothing if it was done', async () => {
+  const interrupted = { state: 'failed', lastTurn: { ...FAILED.lastTurn, outcome: 'interrupted', at: at(6) } };
+  const { user, server, rested } = open('/stages/STAGE-1', interrupted);
+  let attempts = 0;
+  server.answer({
+    start_stage: () => {
+      attempts += 1;
+      return attempts === 1 ? HttpResponse.error() : { stage: { ...own, column: 'running', session: rested } };
+    },
+  });
+  await user.click(await goOn());
+  await expect.poll(() => attempts).toBe(2);
+  expect(screen.queryByText(/was not started/)).toBeNull();
+});
+
+it('does not say that a stage was not started if nobody knows', async () => {
+  const interrupted = { state: 'failed', lastTurn: { ...FAILED.lastTurn, outcome: 'interrupted', at: at(7) } };
+  const { user, server } = open('/stages/STAGE-1', interrupted);
+  server.answer({ start_stage: () => problem('no_confirmation', 'Callboard was restarted before it replied.') });
+  await user.click(await goOn());
+  await screen.findByText('Nightly export was not started, or its confirmation was lost');
 });

@@ -1,9 +1,12 @@
-import { MESSAGE_KEY, MessageDraft, MessageId } from '@callboard/contract';
-import { screen } from '@testing-library/react';
+import { CommentId, MESSAGE_KEY, MessageDraft, MessageId } from '@callboard/contract';
+import { fireEvent, screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
+import { EMPTY_DRAFT, useUnsaved } from '../features/interaction/model/request-drafts.ts';
+import { useReviewUi } from '../features/session/model/review-ui.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { at, board, session, stage } from '../test/samples.ts';
+import { inNewTab } from '../test/stores.ts';
 
 const messageBox = () => screen.findByRole<HTMLTextAreaElement>('textbox', { name: 'Message' });
 const IDLE = { state: 'idle', sessionId: 'one', lastTurn: { outcome: 'succeeded', at: at(1), message: null } } as const;
@@ -129,4 +132,34 @@ it('sends a text of another device as another message if it was changed here and
   await user.type(box, ' more{Enter}');
   await expect.poll(() => [...messages.values()]).toEqual(['Only once', 'Only once more']);
   await expect.poll(() => box.value).toBe('');
+});
+
+it('does not send on the Enter that ends a composition, in Safari too', async () => {
+  const { user, messages } = open({});
+  const box = await messageBox();
+  await user.type(box, 'にほん');
+  fireEvent.keyDown(box, { key: 'Enter', keyCode: 229 });
+  expect(box.value).toBe('にほん');
+  await user.keyboard('{Enter}');
+  await expect.poll(() => [...messages.values()]).toEqual(['にほん']);
+});
+
+it('keeps what is written for a request, and a comment, at each key as well', () => {
+  const comment = {
+    id: CommentId.parse('one'),
+    path: 'a.ts',
+    side: 'new',
+    line: 1,
+    endLine: 1,
+    original: null,
+  } as const;
+  useUnsaved.getState().set('STAGE-1/ask', { ...EMPTY_DRAFT, reason: 'Because' });
+  useReviewUi.getState().write('STAGE-1', { ...comment, text: 'Why', isAsked: false });
+  useReviewUi.getState().setText('STAGE-1', 'Why so?');
+  inNewTab();
+  expect(useUnsaved.getState().byRequest['STAGE-1/ask']?.reason).toBe('Because');
+  expect(useReviewUi.getState().writing['STAGE-1']?.text).toBe('Why so?');
+  useUnsaved.getState().drop('STAGE-1/ask');
+  useReviewUi.getState().write('STAGE-1', null);
+  expect(Object.keys(localStorage).filter((name) => name.startsWith('callboard-unsent'))).toEqual([]);
 });

@@ -176,6 +176,8 @@ it('forks a stage by keys, and leads to the new one', async () => {
   server.emit('stage-created', { stageId: made.id, stage: made });
   await user.click(dialog.getByRole('button', { name: 'Fork' }));
   await expect.poll(() => location.pathname).toBe('/stages/STAGE-2');
-  expect(sent('fork_stage')).toEqual([{ stageId: 'STAGE-1', messageId: id(2), title: 'In green' }]);
+  expect(sent('fork_stage')).toEqual([
+    { stageId: 'STAGE-1', messageId: id(2), title: 'In green', creationId: expect.any(String) },
+  ]);
   expect((await screen.findByText(/^Continues from/)).textContent).toContain('Login form, before one of its messages');
 });

@@ -1,6 +1,5 @@
 import { type CommandInput, NOBODY, StageId, type Webhook, type WebhookCall } from '@callboard/contract';
 import { fireEvent, screen, within } from '@testing-library/react';
-import { HttpResponse } from 'msw';
 import { expect, it } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
@@ -84,7 +83,7 @@ it('says that it may have been added when the reply is lost, and adds the same o
   server.answer({
     add_webhook: (given) => {
       answered.push(given);
-      return answered.length === 1 ? HttpResponse.error() : { webhook: sample, secret: SECRET };
+      return answered.length === 1 ? problem('no_confirmation', 'Look.') : { webhook: sample, secret: SECRET };
     },
   });
   await user.click(dialog.getByRole('button', { name: 'Add' }));

@@ -1,6 +1,7 @@
 import { Modal } from '@mantine/core';
 import { IconChevronRight, IconSearch } from '@tabler/icons-react';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { isComposing } from '../lib/is-composing.ts';
 import { useCoversPage } from '../ui/dialog-layers.ts';
 import { closeFrameUi } from './frame-store.ts';
 import css from './palette.module.css';
@@ -52,7 +53,7 @@ function PaletteBody() {
     entry.act();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing) return;
+    if (isComposing(event.nativeEvent)) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) setSelected((selected + step + entries.length) % Math.max(entries.length, 1));
     else if (event.key === 'Enter' && !event.repeat) choose(entries[selected]);

@@ -1,6 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
 import { type UseMutationResult, useMutation } from '@tanstack/react-query';
+import { failureWords } from '../lib/api-client.ts';
 import { describeError } from '../lib/error-steps.ts';
 import { ErrorBody } from '../ui/error-note.tsx';
 
@@ -33,13 +34,15 @@ interface Failure {
   error: unknown;
   stageId?: StageId | null;
   retry?: () => void;
+  /** The title is true whether it was done or not. */
+  saysBoth?: boolean;
 }
 
 /** Shows a failure over the page, with its next step. */
-export function showFailure({ title, error, stageId = null, retry }: Failure): void {
+export function showFailure({ title, error, stageId = null, retry, saysBoth = false }: Failure): void {
   const { step, details } = describeError(error);
   const id = notifications.show({
-    title,
+    title: saysBoth ? title : failureWords(title, error),
     message: <ErrorBody {...{ error, stageId, retry }} done={() => notifications.hide(id)} />,
     color: 'red',
     // Whoever reads details, or is to do something, needs time.

@@ -1,7 +1,7 @@
 import { ProjectId, RequestId, StageId } from '@callboard/contract';
 import { routes, TransportError } from '@callboard/contract/client';
 import { afterEach, expect, it, vi } from 'vitest';
-import { client, errorText, isLoggedOut, isTransient } from './api-client.ts';
+import { client, errorText, failureWords, isLoggedOut, isTransient } from './api-client.ts';
 
 // The requests the page sends, and how it reads the responses.
 
@@ -35,7 +35,7 @@ async function failureOf(given: Promise<unknown>): Promise<unknown> {
 }
 const failureWith = (answer: Response) => {
   openPage(() => answer);
-  return failureOf(client.command('interrupt', { stageId }));
+  return failureOf(client.command('interrupt', { stageId }, { signal: new AbortController().signal }));
 };
 
 it('sends a command once, to its route, with the page’s proof', async () => {
@@ -64,7 +64,7 @@ it('reports a refusal in the server’s words', async () => {
 });
 
 it('reports a missing or incomplete response in words for a person', async () => {
-  const words = 'Callboard did not answer. Nothing here was lost; try again once it is back.';
+  const words = 'Callboard did not answer. Try again once it is back.';
   const half = new ReadableStream({
     start(controller) {
       controller.enqueue(new TextEncoder().encode('{"session"'));
@@ -73,14 +73,32 @@ it('reports a missing or incomplete response in words for a person', async () =>
   });
   const sent = openPage(() => Promise.reject(new TypeError('Failed to fetch')));
   for (const error of [
-    await failureOf(client.command('interrupt', { stageId })),
+    await failureOf(client.command('get_session', { stageId })),
+    await failureOf(client.command('interrupt', { stageId }, { keepalive: true })),
     await failureWith(new Response(half)),
     await failureOf(client.file(routes.get_decisions, { format: 'csv' })),
   ]) {
     expect(error).toMatchObject({ name: 'TransportError', status: 0, code: 'network', message: words });
     expect(isTransient(error)).toBe(true);
   }
-  expect(sent.length).toBe(1);
+  expect(sent.length).toBe(2);
+});
+
+it('asks what became of a command whose reply was lost, under its key, and does not say that nothing happened', async () => {
+  let attempts = 0;
+  const sent = openPage(() => {
+    attempts += 1;
+    if (attempts < 3) throw new TypeError('Failed to fetch');
+    return refusal(503, 'no_confirmation');
+  });
+  const error = await failureOf(client.command('interrupt', { stageId }));
+  const header = (name: string) => sent.map(({ init }) => new Headers(init.headers).get(name));
+  expect(header('idempotency-age')).toEqual([null, expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d+$/)]);
+  const [key] = new Set(header('idempotency-key'));
+  expect(header('idempotency-key')).toEqual([key, key, key]);
+  expect(key).toMatch(/^[0-9a-f-]{36}$/);
+  expect(failureWords('It was not stopped.', error)).toBe('It was not stopped, or its confirmation was lost.');
+  expect(failureWords('It was not stopped', new Error('no'))).toBe('It was not stopped');
 });
 
 it('reports an unreadable response in words for a person', async () => {

@@ -1,17 +1,61 @@
-import { createHttpClient, type HttpClientOptions, TransportError } from '@callboard/contract/client';
+import { type CommandInput, type CommandReply, REPLY_LIMITS_MS, timeOf } from '@callboard/contract';
+import {
+  type CallOptions,
+  createHttpClient,
+  type HttpClientOptions,
+  idempotencyHeaders,
+  type RoutedCommand,
+  resend,
+  routes,
+  TransportError,
+} from '@callboard/contract/client';
 import { pageFetch } from './page-fetch.ts';
+import { UNANSWERED, unanswered, unconfirmed } from './unanswered.ts';
+import { ATTEMPT_MS, PATIENCE_MS, UPLOAD_MS } from './until-delivered.ts';
 
 const words = {
-  unanswered: 'Callboard did not answer. Nothing here was lost; try again once it is back.',
+  unanswered: UNANSWERED,
   unreadable: (what: string) =>
     `Callboard sent a response that this page does not understand (${what}). Reload the page: it may be older than the server.`,
 } satisfies HttpClientOptions['words'];
 
-/** The page's API client. Each request carries the proof of this page; errors have texts for people. */
-export const client = createHttpClient({ origin: '', fetch: pageFetch, words });
+const http = createHttpClient({ origin: '', fetch: pageFetch, words });
 
-/** The error for a missing or incomplete response. */
-export const unanswered = () => new TransportError(0, 'network', words.unanswered);
+/** More than so many characters take time to send. */
+const LARGE = 100_000;
+
+/**
+ * Sends a command. One that changes something is sent again while its reply is lost: under its key the server executes it once, and
+ * says what became of it. With a signal or `keepalive`, it is sent once: who passes those resends it itself, or nobody waits.
+ * @throws TransportError; `no_confirmation` if it may have been executed and nobody could say so
+ */
+async function command<T extends RoutedCommand>(
+  type: T,
+  input: CommandInput<T> & object,
+  options: CallOptions = {},
+): Promise<CommandReply<T>> {
+  const isRead = routes[type].method === 'GET';
+  if (isRead || options.signal !== undefined || options.keepalive === true) return http.command(type, input, options);
+  const key = crypto.randomUUID();
+  try {
+    return await resend(
+      (attempt) => http.command(type, input, { signal: attempt.signal, headers: idempotencyHeaders(key, attempt) }),
+      {
+        patienceMs: PATIENCE_MS,
+        heldMs: REPLY_LIMITS_MS[timeOf(type)],
+        attemptMs: JSON.stringify(input).length > LARGE ? UPLOAD_MS : ATTEMPT_MS,
+        unanswered,
+      },
+    );
+  } catch (error) {
+    throw unconfirmed(error, 'unknown');
+  }
+}
+
+/** The page's API client. Each request carries the proof of this page; errors have texts for people. */
+export const client = { ...http, command };
+
+export { unanswered };
 
 /** Whether a retry may succeed: the server is away, still starting, or too busy. */
 export const isTransient = (error: unknown): boolean => error instanceof TransportError && error.isTransient;
@@ -26,12 +70,22 @@ const UNCERTAIN: readonly TransportError['code'][] = [
   'unreadable',
   'internal',
   'no_confirmation',
-  'orchestrator_unreachable',
+  'reply_lost',
 ];
 
 /** Whether a command that failed so may have been executed all the same. */
 export const isUncertain = (error: unknown): boolean =>
   error instanceof TransportError && UNCERTAIN.includes(error.code);
+
+/**
+ * What did not happen, as a heading or before the cause, if that is known; else both that may be. No page says that nothing happened
+ * unless it knows.
+ */
+export function failureWords(words: string, error: unknown): string {
+  if (!(error instanceof TransportError) || error.code !== 'no_confirmation') return words;
+  const end = words.endsWith('.') ? '.' : '';
+  return `${end === '' ? words : words.slice(0, -1)}, or its confirmation was lost${end}`;
+}
 
 /** What a failure to save means, before its cause. Only where saving the same again does no harm. */
 export const failureLead = (error: unknown): string =>

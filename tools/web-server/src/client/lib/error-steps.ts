@@ -171,6 +171,7 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   disk_low: own('try-again'),
   no_confirmation: own('try-again'),
   orchestrator_unreachable: own('try-again'),
+  reply_lost: own('try-again'),
   starting: own('try-again'),
   too_many_requests: own('try-again'),
   internal: own('try-again'),

@@ -1,6 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { type ComponentType, createContext, type ReactNode, useContext } from 'react';
+import { failureWords } from '../lib/api-client.ts';
 import { describeError, type ErrorStep } from '../lib/error-steps.ts';
 import { CommandWords, CopyCommandOf } from './command-words.tsx';
 import { CopyLine } from './copy-line.tsx';
@@ -25,6 +26,8 @@ interface ErrorProps {
   error: unknown;
   /** What did not happen, before the cause: "The stage was not created." */
   lead?: string;
+  /** The lead is true whether it was done or not. */
+  saysBoth?: boolean;
   /** Sends the same again. Left out where a button that does it stands beside. */
   retry?: (() => void) | undefined;
   isRetrying?: boolean;
@@ -45,6 +48,7 @@ export const ErrorNote = (props: ErrorProps) => (
 export function ErrorBody({
   error,
   lead,
+  saysBoth = false,
   retry,
   isRetrying = false,
   stageId = null,
@@ -55,7 +59,7 @@ export function ErrorBody({
     <div className={css.error}>
       <div className={css.first}>
         <span className={css.words}>
-          <CommandWords text={lead === undefined ? text : `${lead} ${text}`} />
+          <CommandWords text={lead === undefined ? text : `${saysBoth ? lead : failureWords(lead, error)} ${text}`} />
         </span>
         {step === null ? <CopyCommandOf text={text} /> : <Step {...{ step, stageId, retry, isRetrying, done }} />}
       </div>

@@ -1,5 +1,6 @@
 import { type ChangeEvent, type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
 import { type Completion, completionAt, type Suggestion, type Suggestions, withMention } from '../lib/completion.ts';
+import { isComposing } from '../lib/is-composing.ts';
 import css from './text-completion.module.css';
 
 interface TextCompletionInput<Place> {
@@ -91,7 +92,7 @@ function useCompletions({ asked, found: all, choose }: CompletionsInput) {
   /** Returns whether the key was meant for the list. */
   function onKeyDown(event: KeyboardEvent): boolean {
     const suggestion = found[current];
-    if (suggestion === undefined || event.nativeEvent.isComposing) return false;
+    if (suggestion === undefined || isComposing(event.nativeEvent)) return false;
     if (event.key === 'ArrowDown') mark((current + 1) % found.length);
     else if (event.key === 'ArrowUp') mark((current + found.length - 1) % found.length);
     else if (event.key === 'Escape') setClosed(asked);

@@ -135,7 +135,9 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   disk_low: 'The disk of the data directory has too little free space, so nothing is started; `detail` says how much.',
   no_confirmation: 'No answer came in time; check the state to see whether it happened.',
   code_host_unreachable: 'The code host cannot be reached, or allows no further requests for a while.',
-  orchestrator_unreachable: 'The orchestrator is unreachable or restarting. If `detail` says so, nothing was changed.',
+  orchestrator_unreachable: 'The orchestrator is unreachable or restarting. Nothing was changed.',
+  reply_lost:
+    'The connection to the orchestrator was lost before its reply, so it may have been done. Send the same again with its `Idempotency-Key`, or check the state.',
   machine_unreachable:
     'The machine that has the stage or the repository does not answer; `detail` names it and says since when. Nothing was changed.',
   no_machine: 'No connected machine has the repository, or the one that is named in `machine`.',

@@ -6,6 +6,7 @@ import {
   type CommandType,
   type Credential,
   commands,
+  type Idempotency,
   type Peer,
   REPLY_LIMITS_MS,
   type SessionNowUpdate,
@@ -39,6 +40,7 @@ interface SendOptions {
   credential?: Credential;
   /** Where the sender is. */
   peer?: Peer | undefined;
+  idempotency?: Idempotency | undefined;
   /** Ends the wait; a command that was sent may be carried out all the same. */
   signal?: AbortSignal;
   timeoutMs?: number;
@@ -47,9 +49,9 @@ interface SendOptions {
 export interface OrchestratorClient {
   /**
    * Sends a command and waits for its reply. Rejects with Rejection or OperationalError if the orchestrator refuses it;
-   * with OrchestratorUnreachable at once if there is no connection, and if it ends before the reply (the command may
+   * with OrchestratorUnreachable at once if there is no connection; with `reply_lost` if it ends before the reply (the command may
    * have been applied: it is never repeated); and after the time limit with `no_confirmation`, or for a read with
-   * OrchestratorUnreachable.
+   * OrchestratorUnreachable in both cases.
    */
   send<T extends CommandType>(type: T, input: CommandInput<T>, options?: SendOptions): Promise<CommandReply<T>>;
   /** Returns a function that unsubscribes. */
@@ -163,11 +165,12 @@ async function sendOn<T extends CommandType>(
   current: Current | null,
   type: T,
   input: CommandInput<T>,
-  { credential, peer, signal, timeoutMs = REPLY_LIMITS_MS[timeOf(type)] }: SendOptions,
+  { credential, peer, idempotency, signal, timeoutMs = REPLY_LIMITS_MS[timeOf(type)] }: SendOptions,
 ): Promise<CommandReply<T>> {
   if (current === null) throw new OrchestratorUnreachable(NOT_CONNECTED);
   const isRead = timeOf(type) === 'read';
-  const data = await current.connection.request(type, input, { credential, peer, signal, timeoutMs, isRead });
+  const options = { credential, peer, idempotency, signal, timeoutMs, isRead };
+  const data = await current.connection.request(type, input, options);
   const reply = commands[type].reply.safeParse(data);
   if (!reply.success) throw new ProtocolError(`the reply to ${type} breaks the contract`, { cause: reply.error });
   return reply.data as CommandReply<T>; // the schema was looked up by T

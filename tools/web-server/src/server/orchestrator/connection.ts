@@ -3,6 +3,7 @@ import {
   type CommandType,
   type Credential,
   EventFrame,
+  type Idempotency,
   InitFrame,
   NoticesFrame,
   type Peer,
@@ -55,6 +56,7 @@ interface RequestOptions {
   isRead: boolean;
   credential?: Credential | undefined;
   peer?: Peer | undefined;
+  idempotency?: Idempotency | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -62,8 +64,8 @@ interface RequestOptions {
 export interface Connection {
   /**
    * Sends a command and resolves with the data of its reply. Rejects with the refusal; with OrchestratorUnreachable if
-   * there is no connection, if it ends first, or after the time limit of a read; with `no_confirmation` after the time
-   * limit of any other command; and with the signal's reason. Nothing is sent twice.
+   * there is no connection, and for a read if it ends first or after the time limit; for any other command with `reply_lost` or
+   * `no_confirmation` then; and with the signal's reason. Nothing is sent twice.
    */
   request(type: CommandType, input: object, options: RequestOptions): Promise<unknown>;
   /** Resolves with the reason once the connection has ended; never rejects. */
@@ -166,12 +168,12 @@ function readFrame(frame: unknown, { handlers, onReply, fail }: FrameReaders): v
 
 /** Commands that were sent and wait for their reply. */
 function createRequests(socket: WebSocket) {
-  const waiters = new Map<string, PromiseWithResolvers<unknown>>();
+  const waiters = new Map<string, PromiseWithResolvers<unknown> & { isRead: boolean }>();
   let sent = 0;
 
   return {
     async request(type: CommandType, input: object, options: RequestOptions): Promise<unknown> {
-      const { timeoutMs, isRead, credential, peer, signal } = options;
+      const { timeoutMs, isRead, credential, peer, idempotency, signal } = options;
       signal?.throwIfAborted();
       if (socket.readyState !== WebSocket.OPEN) throw new OrchestratorUnreachable(NOT_CONNECTED);
       sent += 1;
@@ -180,10 +182,10 @@ function createRequests(socket: WebSocket) {
       const timer = setTimeout(() => waiter.reject(noReply(timeoutMs, isRead)), timeoutMs);
       const onAbort = () => waiter.reject(signal?.reason);
       signal?.addEventListener('abort', onAbort, { once: true });
-      waiters.set(id, waiter);
+      waiters.set(id, { ...waiter, isRead });
       try {
         mark('command sent', type);
-        socket.send(JSON.stringify({ ...input, type, id, credential, peer }));
+        socket.send(JSON.stringify({ ...input, type, id, credential, peer, idempotency }));
         return await waiter.promise;
       } finally {
         waiters.delete(id);
@@ -197,13 +199,17 @@ function createRequests(socket: WebSocket) {
       else waiter?.reject(fromCommandError(reply.error));
     },
     rejectAll(): void {
-      const lost = new OrchestratorUnreachable(
-        'The connection to the orchestrator was lost before the reply; look at the state before trying again.',
-      );
-      for (const waiter of waiters.values()) waiter.reject(lost);
+      for (const { isRead, reject } of waiters.values()) reject(lostReply(isRead));
       waiters.clear();
     },
   };
+}
+
+function lostReply(isRead: boolean): Error {
+  const words = 'The connection to the orchestrator was lost before the reply';
+  return isRead
+    ? new OrchestratorUnreachable(`${words}. Nothing was changed; try again in a moment.`)
+    : new OrchestratorUnreachable(`${words}; look at the state before trying again.`, 'reply_lost');
 }
 
 function noReply(timeoutMs: number, isRead: boolean): Error {

@@ -27,7 +27,7 @@ export const forkRelays = {
     isBodyOptional: true,
     summary: 'Fork a stage',
     description:
-      'Makes a stage that was not started yet, with the conversation and the files from before a message, on a branch of its own; the message is its prompt. Without a message: with all that was said and the present files, and no prompt: start it, then send a message. The original is not touched.',
+      'Makes a stage that was not started yet, with the conversation and the files from before a message, on a branch of its own; the message is its prompt. Without a message: with all that was said and the present files, and no prompt: start it, then send a message. The original is not touched. If the reply is lost, send the same again with the same `creationId` (a UUID of your choice): that makes no second fork.',
     problems: COMMON,
   },
 } satisfies Relays;

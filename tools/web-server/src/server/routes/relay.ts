@@ -6,6 +6,9 @@ import {
   commands,
   HeldReply,
   hostPlace,
+  IDEMPOTENCY_AGE_HEADER,
+  IDEMPOTENCY_KEY_HEADER,
+  Idempotency,
   type ProblemCode,
 } from '@callboard/contract';
 import { pathFields, type RoutedCommand, routes, toRequest } from '@callboard/contract/client';
@@ -40,7 +43,17 @@ export const createAsk =
     client.send(type, input, {
       credential: authenticator.loginOf(request).credential,
       peer: visits.of(request.raw).peer,
+      idempotency: idempotencyOf(request.raw),
     });
+
+/** @throws Rejection `bad_request` for a key that is no UUID, and for an age that is no number */
+function idempotencyOf({ headers }: IncomingMessage): Idempotency | undefined {
+  const { [IDEMPOTENCY_KEY_HEADER]: key, [IDEMPOTENCY_AGE_HEADER]: age } = headers;
+  if (key === undefined) return undefined;
+  const given = Idempotency.safeParse({ key, unknownForMs: age === undefined ? null : Number(age) });
+  if (given.success) return given.data;
+  throw new Rejection('bad_request', 'Idempotency-Key must be a UUID, and Idempotency-Age a number of milliseconds.');
+}
 
 /** The documentation and options of a route. Its address and schemas come from the contract. */
 export interface RelayNotes {

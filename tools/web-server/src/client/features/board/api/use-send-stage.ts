@@ -51,7 +51,7 @@ export function useSendNewStage(parts: StageDraft) {
       return { made, hasMore: !forget() };
     } catch (error) {
       // An open form says it itself.
-      if (!isOpen.current) showFailure({ title: `${stage.title} ${outcome(error, 'created')}`, error });
+      if (!isOpen.current) showFailure({ title: `${stage.title} ${outcome(error, 'created')}`, error, saysBoth: true });
       return null;
     }
   }
@@ -69,7 +69,7 @@ export function useSendPatch(stage: Pick<StageView, 'id' | 'title'>, parts: Stag
       return forget();
     } catch (error) {
       const title = `${stage.title} ${outcome(error, 'changed')}`;
-      if (!isOpen.current) showFailure({ title, error, stageId: stage.id });
+      if (!isOpen.current) showFailure({ title, error, stageId: stage.id, saysBoth: true });
       return false;
     }
   }

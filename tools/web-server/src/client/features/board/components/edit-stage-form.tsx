@@ -75,7 +75,7 @@ function Known({ stage }: { stage: StageView }) {
           startedPhases={session === null ? null : session.phaseIndex + 1}
           submit={() => void submit()}
         />
-        {edit.error !== null && <ErrorNote lead={failureLead(edit.error)} error={edit.error} />}
+        {edit.error !== null && <ErrorNote lead={failureLead(edit.error)} saysBoth error={edit.error} />}
         <FormEnd>
           <Button variant="default" onClick={end}>
             Cancel

@@ -1,11 +1,10 @@
 import type { ProjectId, StageView } from '@callboard/contract';
-import { TransportError } from '@callboard/contract/client';
 import { Button, Checkbox } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
-import { isUncertain, unanswered } from '../../../lib/api-client.ts';
+import { isUncertain } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { DropZone } from '../../../ui/attached-files.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
@@ -110,9 +109,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
 function CreationFailure({ error }: { error: Error }) {
   if (!isUncertain(error)) return <ErrorNote lead="The stage was not created." error={error} />;
   const lead = 'The stage may have been created. Sending it again creates no second one.';
-  // What the last attempt says ("nothing was changed") need not hold for those before it.
-  const isOfLast = error instanceof TransportError && error.code === 'orchestrator_unreachable';
-  return <ErrorNote lead={lead} error={isOfLast ? unanswered() : error} />;
+  return <ErrorNote lead={lead} saysBoth error={error} />;
 }
 
 /** Whether a stage that depends on these cannot start yet. */

@@ -2,6 +2,7 @@ import { ProjectId, type StageId } from '@callboard/contract';
 import { Textarea } from '@mantine/core';
 import type { KeyboardEvent } from 'react';
 import { useSuggestions } from '../../../data/use-suggestions.ts';
+import { isComposing } from '../../../lib/is-composing.ts';
 import { AttachButton, takeFiles } from '../../../ui/attached-files.tsx';
 import { CompletionList, useTextCompletion } from '../../../ui/text-completion.tsx';
 import type { FormFiles } from '../api/use-form-files.ts';
@@ -30,7 +31,7 @@ export function PromptBox({ form, set, errors, stageId, files, submit }: PromptB
   });
   const onKeyDown = (event: KeyboardEvent) => {
     if (completion.onKeyDown(event)) return;
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.nativeEvent.isComposing) return;
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || isComposing(event.nativeEvent)) return;
     event.preventDefault();
     submit();
   };

@@ -1,5 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { draftOf, draftsQuery, putDraft } from '../../../data/server-drafts.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { EMPTY_DRAFT, type RequestDraft, readDraft, useUnsaved } from '../model/request-drafts.ts';
@@ -23,10 +24,17 @@ export function saveDraftsOnLeave(): () => void {
 
 /** Returns the draft of a request and a function that changes it. */
 export function useDraft(request: Place): [RequestDraft, (change: Partial<RequestDraft>) => void] {
+  const { stageId, requestId } = request;
   const cache = useQueryClient();
   const { data: stored } = useQuery({ ...draftsQuery(request.stageId), select: draftOf(request.requestId) });
   const unsaved = useUnsaved(({ byRequest }) => byRequest[requestKey(request)]);
   const draft = unsaved ?? readDraft(stored?.value) ?? EMPTY_DRAFT;
+  useEffect(() => {
+    // What an earlier page has left in this browser is told to the server as well.
+    const { byRequest } = useUnsaved.getState();
+    const left = byRequest[requestKey({ stageId, requestId })];
+    if (left !== undefined) changeDraft(cache, { stageId, requestId }, left);
+  }, [cache, stageId, requestId]);
   return [draft, (change) => changeDraft(cache, request, { ...current(cache, request), ...change })];
 }
 

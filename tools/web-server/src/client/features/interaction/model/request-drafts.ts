@@ -1,6 +1,7 @@
 import { PermissionMode } from '@callboard/contract';
 import { z } from 'zod';
 import { create } from 'zustand';
+import { unsentOnDevice } from '../../../lib/unsent-on-device.ts';
 import { createDraftSaver } from './draft-saver.ts';
 import { type AnswerDraft, EMPTY_ANSWER } from './question-answers.ts';
 
@@ -42,12 +43,21 @@ interface Unsaved {
   drop(key: string): void;
 }
 
-/** Drafts that the server does not have yet. They take precedence over the server's. */
-export const useUnsaved = create<Unsaved>((set) => ({
-  byRequest: {},
+const onDevice = unsentOnDevice('request', RequestDraft);
+
+/** Drafts that the server does not have yet, kept by the browser at each key. They take precedence over the server's. */
+export const useUnsaved = create<Unsaved>((set, get) => ({
+  byRequest: onDevice.all(),
   saver: createDraftSaver(),
-  set: (key, draft) => set(({ byRequest }) => ({ byRequest: { ...byRequest, [key]: draft } })),
-  drop: (key) => set(({ byRequest: { [key]: _, ...byRequest } }) => ({ byRequest })),
+  set(key, draft) {
+    onDevice.keep(key, draft);
+    set(({ byRequest }) => ({ byRequest: { ...byRequest, [key]: draft } }));
+  },
+  drop(key) {
+    const { [key]: dropped, ...byRequest } = get().byRequest;
+    if (dropped !== undefined) onDevice.forget(key, dropped);
+    set({ byRequest });
+  },
 }));
 
 export function withAnswer({ answers }: RequestDraft, index: number, answer: AnswerDraft): AnswerDraft[] {

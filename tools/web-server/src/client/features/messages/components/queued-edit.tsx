@@ -1,6 +1,7 @@
 import type { QueuedMessage } from '@callboard/contract';
 import { Button, Textarea } from '@mantine/core';
 import { useLayoutEffect, useRef, useState } from 'react';
+import { isComposing } from '../../../lib/is-composing.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useEditQueued } from '../api/use-messages.ts';
@@ -32,7 +33,7 @@ export function QueuedEdit({ message, close }: { message: QueuedMessage; close: 
             if (event.key === 'Escape') {
               event.preventDefault();
               close();
-            } else if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
+            } else if (event.key === 'Enter' && !event.shiftKey && !isComposing(event.nativeEvent)) {
               event.preventDefault();
               save();
             }

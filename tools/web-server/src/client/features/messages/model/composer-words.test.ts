@@ -7,6 +7,7 @@ const key = (change: Partial<KeyboardEvent> = {}) => ({
   ctrlKey: false,
   metaKey: false,
   isComposing: false,
+  keyCode: 13,
   ...change,
 });
 
@@ -42,6 +43,7 @@ it('ignores new lines, other keys and composed characters', () => {
   expect(modeOfKey(key({ shiftKey: true }), false)).toBeNull();
   expect(modeOfKey(key({ key: 'a' }), true)).toBeNull();
   expect(modeOfKey(key({ isComposing: true }), true)).toBeNull();
+  expect(modeOfKey(key({ keyCode: 229 }), true)).toBeNull(); // Safari: the composition has ended before this Enter
 });
 
 it('says that a check runs, what waits for it and what stops it', () => {

@@ -1,4 +1,5 @@
 import { isActive, type MessageMode, type SessionState } from '@callboard/contract';
+import { isComposing } from '../../../lib/is-composing.ts';
 
 const KEYS = 'Enter sends, Shift Enter makes a new line, / lists commands, @ files.';
 const STRONG_KEYS = 'Ctrl Enter steers this turn, Ctrl Shift Enter interrupts, releases and sends now.';
@@ -70,11 +71,11 @@ export function heldWords({ isAlarmed, sinceAlarm, goesOn }: HeldFacts): {
   };
 }
 
-type Key = Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'isComposing'>;
+type Key = Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'isComposing' | 'keyCode'>;
 
 /** How a key sends the message; null if it does not. */
 export function modeOfKey(event: Key, isWorking: boolean): MessageMode | null {
-  if (event.key !== 'Enter' || event.isComposing) return null;
+  if (event.key !== 'Enter' || isComposing(event)) return null;
   const isStrong = event.ctrlKey || event.metaKey;
   if (event.shiftKey && !isStrong) return null;
   if (!isStrong || !isWorking) return 'append';

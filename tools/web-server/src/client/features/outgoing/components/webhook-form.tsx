@@ -56,7 +56,7 @@ export function WebhookForm({ webhook, projects, close }: WebhookFormProps) {
       <div className={css.end}>
         {save.isError && (
           <div className={css.failure}>
-            <ErrorNote lead={failureLead(save.error)} error={save.error} />
+            <ErrorNote lead={failureLead(save.error)} saysBoth error={save.error} />
           </div>
         )}
         <Button variant="default" onClick={close}>

@@ -45,7 +45,7 @@ export function WebhookRow({ webhook, projects, edit }: WebhookRowProps) {
           onChange={({ currentTarget: { checked } }) => set.mutate(checked)}
         />
       </div>
-      {set.isError && <ErrorNote lead={failureLead(set.error)} error={set.error} />}
+      {set.isError && <ErrorNote lead={failureLead(set.error)} saysBoth error={set.error} />}
       {test.isError && <ErrorNote error={test.error} />}
       {problem !== null && !test.isError && (
         <FailureNote>

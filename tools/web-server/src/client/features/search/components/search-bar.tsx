@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { type NavigateOptions, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
+import { isComposing } from '../../../lib/is-composing.ts';
 import { SEARCH_KIND_WORDS } from '../../../lib/search-words.ts';
 import { currentParams, useUrlText } from '../../../lib/use-url-text.ts';
 import { readSearch, type SearchFilter, WHEN_WORDS, writeSearch } from '../model/search-filter.ts';
@@ -48,7 +49,7 @@ export function SearchBar() {
         value={text}
         onChange={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.nativeEvent.isComposing || !['ArrowDown', 'Enter'].includes(event.key)) return;
+          if (isComposing(event.nativeEvent) || !['ArrowDown', 'Enter'].includes(event.key)) return;
           if (focusFirstResult()) event.preventDefault();
         }}
       />

@@ -39,19 +39,28 @@ async function store(
 ): Promise<void> {
   const { id, text, path, side, line, endLine } = writing;
   const stored = storedOf(cache, stageId, id);
-  if (text.trim() === '' || stored?.text === text) return;
+  if (text.trim() === '') return;
+  if (stored?.text === text) return useReviewUi.getState().stored(stageId, writing);
   const place = { path, side, line, endLine, base, tree };
   const added =
     stored ?? (await client.command('add_comment', { stageId, commentId: id, text, ...place }, options)).comment;
   // One that is known by its id stays as it is when it is added again.
   const edit = { stageId, commentId: id, text };
   keep(cache, added.text === text ? added : (await client.command('edit_comment', edit, options)).comment);
+  useReviewUi.getState().stored(stageId, writing);
 }
 
 /** Stores a comment while it is written, a moment after each pause, and when the page is left. One store waits for the last. */
 export function useWriting(stageId: StageId, ends: Ends) {
   const cache = useQueryClient();
   const writing = useReviewUi((ui) => ui.writing[stageId]);
+  const isLeft = useReviewUi((ui) => ui.left.has(stageId));
+  const { data: comments } = useQuery(commentsQuery(stageId));
+  const commentId = writing?.id;
+  useEffect(() => {
+    if (!isLeft || comments === undefined) return;
+    useReviewUi.getState().join(stageId, comments.find(({ id }) => id === commentId)?.text ?? null);
+  }, [stageId, isLeft, comments, commentId]);
   const saving = useMutation({
     scope: { id: `comment:${stageId}` },
     mutationFn: (one: Writing) =>

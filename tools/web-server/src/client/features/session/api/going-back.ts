@@ -1,7 +1,10 @@
 import type { MessageId, RewindBody, StageId } from '@callboard/contract';
 import { queryOptions } from '@tanstack/react-query';
+import { useState } from 'react';
+import { v5 as idOf, v4 as newId } from 'uuid';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
+import { UPLOAD_MS, untilDelivered } from '../../../lib/until-delivered.ts';
 
 /** What going back to a message would change. `asOf`: it is read again when this is another one. */
 export const rewindPlanQuery = (stageId: StageId, messageId: MessageId, asOf: string) =>
@@ -30,8 +33,16 @@ export const useUndoGoingBack = (stageId: StageId) =>
   });
 
 /** Forks a stage before a message. */
-export const useForkStage = (stageId: StageId, done: (made: StageId) => void) =>
-  useCommand({
-    run: (body: { messageId: MessageId; title: string }) => client.command('fork_stage', { stageId, ...body }),
+export function useForkStage(stageId: StageId, done: (made: StageId) => void) {
+  const [formId] = useState(() => newId());
+  return useCommand({
+    run: (body: { messageId: MessageId; title: string }) => {
+      // The same form sent again makes no second fork: the reply may have been lost.
+      const fork = { stageId, ...body, creationId: idOf(JSON.stringify(body), formId) };
+      return untilDelivered((_attempt, signal) => client.command('fork_stage', fork, { signal }), {
+        attemptMs: UPLOAD_MS, // as long as git may take
+      });
+    },
     done: ({ stage }) => done(stage.id),
   });
+}

@@ -1,6 +1,7 @@
 import { ActionIcon, TextInput } from '@mantine/core';
 import { IconChevronDown, IconChevronUp, IconSearch, IconX } from '@tabler/icons-react';
 import { type KeyboardEvent, useEffect, useRef } from 'react';
+import { isComposing } from '../../../lib/is-composing.ts';
 import { useTranscriptFind } from '../model/transcript-find.ts';
 import css from './find-bar.module.css';
 import { focusTranscript } from './stage-keys.ts';
@@ -21,7 +22,7 @@ export function FindBar({ find }: { find: Find }) {
     focusTranscript();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'Enter') find.move(event.shiftKey ? -1 : 1);
+    if (event.key === 'Enter' && !isComposing(event.nativeEvent)) find.move(event.shiftKey ? -1 : 1);
     else if (event.key === 'Escape') end();
     else return;
     event.preventDefault();

@@ -2,6 +2,7 @@ import { isChecking, type StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconPlayerPauseFilled } from '@tabler/icons-react';
 import { useEffect, useEffectEvent, useState } from 'react';
+import { isComposing } from '../../../lib/is-composing.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useLately, useTopLayer } from '../../../ui/dialog-layers.ts';
 import { KeyHint } from '../../../ui/key-hint.tsx';
@@ -73,7 +74,7 @@ function useEscapeTwice(run: () => void): boolean {
   });
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape' || event.defaultPrevented || event.repeat || event.isComposing) return;
+      if (event.key !== 'Escape' || event.defaultPrevented || event.repeat || isComposing(event)) return;
       if (document.querySelector('[role="dialog"], [role="menu"], [role="listbox"]') === null) onEscape();
     };
     document.addEventListener('keydown', onKeyDown);

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
+import { isComposing } from '../../../lib/is-composing.ts';
 import { ownGroups } from '../../../lib/own-groups.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 
@@ -37,7 +38,8 @@ export function StageGroup({ stage }: { stage: StageView }) {
       onOptionSubmit={send}
       onBlur={() => typed !== null && send(typed)}
       onKeyDown={(event) => {
-        if (event.key === 'Enter' && typed !== null && !event.defaultPrevented) send(typed);
+        const isEnter = event.key === 'Enter' && !isComposing(event.nativeEvent);
+        if (isEnter && typed !== null && !event.defaultPrevented) send(typed);
         if (event.key === 'Escape') setTyped(null);
       }}
     />

@@ -1,5 +1,7 @@
-import type { CommentId, DiffSide } from '@callboard/contract';
+import { CommentId, DiffSide } from '@callboard/contract';
+import { z } from 'zod';
 import { create } from 'zustand';
+import { unsentOnDevice } from '../../../lib/unsent-on-device.ts';
 
 /** Lines of a file, on one side of its change. */
 export interface PickedLines {
@@ -9,19 +11,29 @@ export interface PickedLines {
   endLine: number;
 }
 
-/** A comment that is being written in this tab. */
-export interface Writing extends PickedLines {
-  id: CommentId;
-  text: string;
+const WrittenComment = z.object({
+  id: CommentId,
+  path: z.string(),
+  side: DiffSide,
+  line: z.number(),
+  endLine: z.number(),
+  text: z.string(),
   /** Its text before; null for a new comment. */
-  original: string | null;
+  original: z.string().nullable(),
   /** The person was about to leave it with text in it. */
-  isAsked: boolean;
-}
+  isAsked: z.boolean(),
+});
+
+/** A comment that is being written in this tab. */
+export type Writing = z.infer<typeof WrittenComment>;
+
+const onDevice = unsentOnDevice('comment', WrittenComment);
 
 interface ReviewUi {
   /** By stage. */
   writing: Readonly<Record<string, Writing>>;
+  /** The stages of which an earlier page has left one in this browser, until it is known whether the server has it. */
+  left: ReadonlySet<string>;
   /** The lines that keys work on, or that the pointer picks. */
   hand: Readonly<Record<string, PickedLines>>;
   /** Files that are shown whole, by stage and path. */
@@ -32,6 +44,10 @@ interface ReviewUi {
   range: Readonly<Record<string, string>>;
   write(stageId: string, writing: Writing | null): void;
   setText(stageId: string, text: string): void;
+  /** The server has it: from now on it is a draft that is there, and this browser forgets it. */
+  stored(stageId: string, writing: Writing): void;
+  /** What an earlier page has left is closed if the server has it, else written on. */
+  join(stageId: string, stored: string | null): void;
   ask(stageId: string, isAsked: boolean): void;
   take(stageId: string, lines: PickedLines | null): void;
   showWhole(stageId: string, path: string, isWhole: boolean): void;
@@ -45,26 +61,34 @@ const without = <T>(all: Readonly<Record<string, T>>, key: string): Record<strin
 };
 
 /** What only this tab knows of the reviews of stages. */
-export const useReviewUi = create<ReviewUi>((set) => ({
-  writing: {},
+export const useReviewUi = create<ReviewUi>((set, get) => ({
+  writing: onDevice.all(),
+  left: new Set(Object.keys(onDevice.all())),
   hand: {},
   whole: {},
   asText: {},
   range: {},
-  write: (stageId, writing) =>
+  write(stageId, writing) {
+    const before = get().writing[stageId];
+    if (writing !== null) onDevice.keep(stageId, writing);
+    else if (before !== undefined) onDevice.forget(stageId, before);
     set((all) => ({
       writing: writing === null ? without(all.writing, stageId) : { ...all.writing, [stageId]: writing },
-    })),
-  setText: (stageId, text) =>
-    set(({ writing }) => {
-      const own = writing[stageId];
-      return own === undefined ? {} : { writing: { ...writing, [stageId]: { ...own, text, isAsked: false } } };
-    }),
-  ask: (stageId, isAsked) =>
-    set(({ writing }) => {
-      const own = writing[stageId];
-      return own === undefined ? {} : { writing: { ...writing, [stageId]: { ...own, isAsked } } };
-    }),
+    }));
+  },
+  setText(stageId, text) {
+    const own = get().writing[stageId];
+    if (own !== undefined) get().write(stageId, { ...own, text, isAsked: false });
+  },
+  stored: onDevice.forget,
+  join(stageId, stored) {
+    if (get().writing[stageId]?.text === stored) get().write(stageId, null);
+    set(({ left }) => ({ left: new Set([...left].filter((one) => one !== stageId)) }));
+  },
+  ask(stageId, isAsked) {
+    const own = get().writing[stageId];
+    if (own !== undefined) get().write(stageId, { ...own, isAsked });
+  },
   take: (stageId, lines) =>
     set(({ hand }) => ({ hand: lines === null ? without(hand, stageId) : { ...hand, [stageId]: lines } })),
   showWhole: (stageId, path, isWhole) =>
