@@ -78,6 +78,7 @@ export const NoticeCode = z.enum([
   'turn-forgotten',
   'unknown-permission-request',
   'unknown-request',
+  'woken',
   'worktree',
 ]);
 export type NoticeCode = z.infer<typeof NoticeCode>;

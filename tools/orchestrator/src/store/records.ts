@@ -104,6 +104,10 @@ export const SessionRecord = SessionSummary.extend({
   deferred: z.object({ toolUseId: z.string(), asked: z.string(), launchId: z.string() }).nullable().default(null),
   /** The id under which the process itself took up a deferred call, as if it were a message. */
   ownMessage: z.string().nullable().default(null),
+  /** Background tasks that have ended and that Claude has not read of, in Claude Code's words; only the newest ones. */
+  taskNews: z.array(z.string()).default([]),
+  /** What the process began the running turn for, until Claude does something in it; null for a person's message. */
+  wokenBy: z.string().nullable().default(null),
   /** Running subagents by task id: the tool call that started them, and their name. */
   agents: z.record(z.string(), z.object({ toolUseId: z.string(), description: z.string() })),
   /** How tasks were started, by task id, including foreground tasks; only the newest ones. */

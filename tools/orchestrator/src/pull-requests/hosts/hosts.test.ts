@@ -64,8 +64,8 @@ it('keeps what is not resolved, with the answers', () => {
     ...{ id, isResolved, path: 'a.ts', line: null, originalLine: 4 },
     comments: {
       nodes: [
-        { body: 'Why?', url: 'u', author: { login: 'ada' } },
-        { body: 'So.', url: 'u', author: null },
+        { body: 'Why?', url: 'https://github.com/a/b/pull/1#c', author: { login: 'ada' } },
+        { body: 'So.', url: 'https://github.com/a/b/pull/1#c', author: null },
       ],
     },
   });
@@ -73,7 +73,14 @@ it('keeps what is not resolved, with the answers', () => {
     data: { repository: { pullRequest: { reviewThreads: { nodes: [thread('1', true), thread('2', false)] } } } },
   };
   expect(commentsOf(Threads.parse(all))).toEqual([
-    { id: '2', path: 'a.ts', line: 4, author: 'ada', url: 'u', text: 'Why?\n\nsomebody answered: So.' },
+    {
+      id: '2',
+      path: 'a.ts',
+      line: 4,
+      author: 'ada',
+      url: 'https://github.com/a/b/pull/1#c',
+      text: 'Why?\n\nsomebody answered: So.',
+    },
   ]);
 });
 
