@@ -227,3 +227,32 @@ itAll('keeps the replaced messages, including files, until they are sent after a
   await expect.poll(() => JSON.stringify(model.requests)).toContain('"image/png"');
   expect(errors).toEqual([]);
 });
+
+it('converts a picture that Claude does not take, and refuses one that is cut off', async () => {
+  const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when');
+  await isIdle(page);
+  const attach = page.getByLabel('Attach files');
+  await attach.setInputFiles({ name: 'cut.png', mimeType: 'image/png', buffer: DOT.subarray(0, 40) });
+  await page.getByRole('alert').getByText('cut.png is cut off').waitFor();
+  expect(await attached(page).count()).toBe(0);
+  // A BMP picture of one pixel, under another name.
+  const bmp = Buffer.alloc(58);
+  bmp.write('BM');
+  for (const [at, value] of [
+    [2, 58],
+    [10, 54],
+    [14, 40],
+    [18, 1],
+    [22, 1],
+    [34, 4],
+  ] as const)
+    bmp.writeUInt32LE(value, at);
+  bmp.writeUInt16LE(1, 26);
+  bmp.writeUInt16LE(24, 28);
+  await attach.setInputFiles({ name: 'page.png', mimeType: 'image/png', buffer: bmp });
+  await page.getByText('page.png is a BMP picture: a PNG image made of it is attached.').waitFor();
+  await messageBox(page).fill('Look');
+  await messageBox(page).press('Enter');
+  await expect.poll(() => JSON.stringify(model.requests)).toContain('"image/png"');
+  expect(errors).toEqual([]);
+});

@@ -17,6 +17,7 @@ export * from './diff.ts';
 export * from './drafts.ts';
 export * from './durations.ts';
 export * from './events.ts';
+export * from './file-content.ts';
 export * from './folders.ts';
 export * from './form-fields.ts';
 export * from './frames.ts';

@@ -10,6 +10,7 @@ export const problems = {
   unknown_base: 400,
   unknown_pipeline: 400,
   bad_branch: 400,
+  bad_file: 400,
   import_failed: 400,
   not_logged_in: 401,
   bad_login_link: 401,

@@ -81,6 +81,7 @@ export const NoticeCode = z.enum([
   'unknown-request',
   'wake-ups-lost',
   'woke-up',
+  'woken',
   'worktree',
 ]);
 export type NoticeCode = z.infer<typeof NoticeCode>;

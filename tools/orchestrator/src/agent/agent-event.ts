@@ -114,6 +114,10 @@ export type AgentEvent =
   | { type: 'offered'; capabilities: Capabilities }
   | { type: 'turn-ended'; end: TurnEnd }
   | { type: 'task-started'; taskId: string; toolUseId: string | null; description: string; taskType: string }
+  /** A background task has ended, in the process's words. Claude reads it in the running turn, or the process begins a turn for it. */
+  | { type: 'task-news'; text: string }
+  /** Claude read such news within a turn. */
+  | { type: 'task-news-read' }
   /** All background tasks that run now. */
   | { type: 'tasks'; tasks: Pick<BackgroundTask, 'taskId' | 'type' | 'description'>[] }
   /** Streaming text: passed on, never stored. */
@@ -204,6 +208,8 @@ export interface TurnEnd {
   tokens: TokenUsage | null;
   /** The turn's calls that were denied, whoever denied them. */
   denied?: readonly string[];
+  /** The process only took note of something: Claude did nothing. */
+  isEmpty?: true;
   /** The call that a hook deferred: it did not run, and the turn ended with it. */
   deferred?: { toolUseId: string; toolName: string };
   /** The messages that the turn worked on, as far as the process reports them. */

@@ -13,6 +13,8 @@ export function translateResult(result: z.infer<typeof ResultMessage>): TurnEnd 
     costUsd: result.total_cost_usd ?? null,
     tokens: tokensOf(result.modelUsage),
     messageIds: result.user_message_uuids,
+    // After a resume, the CLI takes note of tasks that ended with its former process, and calls no model (2.1.330).
+    ...(result.origin?.kind === 'task-notification' && result.num_turns === 0 && { isEmpty: true as const }),
     ...(result.deferred_tool_use !== undefined && {
       deferred: { toolUseId: result.deferred_tool_use.id, toolName: result.deferred_tool_use.name },
     }),

@@ -18,7 +18,6 @@ const SILENT = new Set([
   'thinking_tokens',
   'task_progress',
   'task_updated',
-  'task_notification', // the live set of tasks follows as background_tasks_changed
   'hook_started',
   'hook_progress',
   'session_state_changed',
@@ -55,6 +54,11 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
     case 'status': {
       const { data } = wire.SystemStatus.safeParse(message);
       return data?.permissionMode === undefined ? [] : [{ type: 'mode-changed', mode: data.permissionMode }];
+    }
+    case 'task_notification': {
+      // The live set of tasks follows as background_tasks_changed.
+      const { data } = wire.TaskNotification.safeParse(message);
+      return data === undefined ? [] : [{ type: 'task-news', text: data.summary }];
     }
     case 'hook_response':
       return hookInput(message);

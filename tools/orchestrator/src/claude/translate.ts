@@ -205,7 +205,7 @@ function translateUser({
   uuid,
 }: Parsed<typeof wire.UserMessage>): AgentEvent[] {
   // The CLI tells the model that a background task has ended or was stopped, in the midst of a turn; nobody sent that.
-  if (isReplay === true && origin?.kind === 'task-notification') return [];
+  if (isReplay === true && origin?.kind === 'task-notification') return [{ type: 'task-news-read' }];
   if (isReplay === true && origin?.kind === 'peer' && uuid !== undefined) return [peerMessage(origin, uuid)];
   if (isReplay === true) return echoOf(message.content, uuid);
   if (typeof message.content === 'string') return [];

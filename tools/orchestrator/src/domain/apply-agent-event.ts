@@ -75,9 +75,15 @@ const HANDLERS: Handlers = {
   offered: ({ tx, change }, { capabilities }) => tx.capabilities.save(change.record.stageId, tx.now, capabilities),
   'turn-ended': (context, { end }) => turnEnded(context, end),
   'task-started': takeTaskStart,
+  'task-news': ({ change }, { text }) =>
+    setFields(change, { taskNews: [...change.record.taskNews, text].slice(-MOST_NEWS) }),
+  'task-news-read': ({ change }) => setFields(change, { taskNews: [] }),
   tasks: tasksListed,
   notice,
 };
+
+/** How many ended tasks one turn names. */
+const MOST_NEWS = 10;
 
 /** Applies one event of an agent to its session. */
 export async function applyEvent<T extends EventType>(context: EventContext, event: EventOf<T>): Promise<void> {
@@ -97,6 +103,8 @@ async function turnStarted(context: EventContext, event: EventOf<'turn-started'>
     turnRunning: true,
     turnBegun: true,
     joinedMessages: event.messageIds.length > 1 ? [...event.messageIds] : [],
+    wokenBy: event.messageIds.length === 0 && record.taskNews.length > 0 ? record.taskNews.join(' · ') : null,
+    taskNews: [],
     model: event.model ?? record.model,
     cliVersion: event.version ?? record.cliVersion,
     mcpServers: event.mcpServers ?? record.mcpServers,
@@ -107,6 +115,10 @@ async function turnStarted(context: EventContext, event: EventOf<'turn-started'>
 
 async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   const { tx, change, launchId } = context;
+  if (end.isEmpty === true) {
+    const turnRunning = await hasUnreadMessages(tx, launchId);
+    return setFields(change, { turnRunning, turnBegun: false, wokenBy: null });
+  }
   await markRead(context, end.messageIds ?? []);
   if (end.deferred !== undefined) deferredAgain(change, end.deferred.toolUseId);
   await checkStrangers(context);
@@ -134,6 +146,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     // Of a turn that a limit refused as well: it is to go on, so Claude must know what it was about.
     lastTurnMessages: outcome === 'succeeded' || end.code === 'usage-limit' ? record.turnMessages : [],
     promptBlocked: null,
+    wokenBy: null,
     lastTurn: { outcome, message, at: tx.now, code: (outcome === 'failed' ? end.code : undefined) ?? null },
     openDenial: outcome === 'succeeded' ? (record.lastCall?.denial ?? null) : null,
     calls: agentsWork(record) ? record.calls : {},
@@ -198,6 +211,7 @@ function contentBlock({ tx, change, worktree }: EventContext, event: EventOf<'bl
   change.record = { ...change.record, blocks };
   const { block: content } = event;
   if (content.kind === 'other') return;
+  if (parentToolUseId === null) sayWhatWoke(change, tx.now);
   if (content.kind === 'tool-use') {
     const lastAction = describeTool(content.toolName, content.input, worktree);
     // A subagent's list is not the session's.
@@ -212,6 +226,14 @@ function contentBlock({ tx, change, worktree }: EventContext, event: EventOf<'bl
   }
   const text = truncate(content.text, LONGEST_STRING);
   addEntry(change, tx.now, { ...content, text, parentToolUseId, blockId: blockId(apiMessageId, index) });
+}
+
+/** Says why a turn that nobody asked for has begun, above what Claude does in it. */
+function sayWhatWoke(change: SessionChange, at: string): void {
+  const { wokenBy } = change.record;
+  if (wokenBy === null) return;
+  setFields(change, { wokenBy: null });
+  addNotice(change, at, { level: 'info', code: 'woken', text: `Claude Code went on by itself: ${wokenBy}.` });
 }
 
 /** The id of a content block, the same in the stream and in the transcript. */
@@ -247,7 +269,7 @@ async function messageProgress(
   wakeUp?: string,
 ): Promise<void> {
   const { tx, change, launchId } = context;
-  if (change.record.wokenBy.includes(messageId)) return;
+  if (change.record.wakeUpMessages.includes(messageId)) return;
   const row = await tx.outbox.findByWireId(launchId, messageId);
   if (row === null && wakeUp !== undefined && wokeUp(context, messageId, wakeUp)) return;
   if (row === null) return takeStranger(context, messageId, progress);

@@ -1,4 +1,11 @@
-import { type AttachedFile, type Attachment, filesProblem, type Stage, type StageId } from '@callboard/contract';
+import {
+  type AttachedFile,
+  type Attachment,
+  contentProblem,
+  filesProblem,
+  type Stage,
+  type StageId,
+} from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Tx } from '../store/store.ts';
 
@@ -10,6 +17,14 @@ export const describeFile = (fileId: string, { name, mediaType, dataBase64 }: At
   size: Buffer.byteLength(dataBase64, 'base64'),
 });
 
+/** Refuses an image or a document that Claude could not read: Claude Code leaves it out, or the API refuses the whole conversation. @throws Rejection `bad_file` */
+export function requireReadable(files: readonly Attachment[]): void {
+  for (const { name, mediaType, dataBase64 } of files) {
+    const problem = contentProblem(name, mediaType, Buffer.from(dataBase64, 'base64'));
+    if (problem !== null) throw new Rejection('bad_file', `${problem} Nothing was stored or sent.`);
+  }
+}
+
 /** How the files of a stage's first message change. */
 interface AttachmentChange {
   /** All files afterwards, in order. */
@@ -20,7 +35,7 @@ interface AttachmentChange {
 
 /**
  * Returns the change after which a stage has exactly the files `keep` of those it has, and then the files `more`.
- * @throws Rejection `unknown_file`, `too_many_files`
+ * @throws Rejection `unknown_file`, `too_many_files`, `bad_file`
  */
 export function planAttachments(
   tx: Pick<Tx, 'newWireId'>,
@@ -33,6 +48,7 @@ export function planAttachments(
       throw new Rejection('unknown_file', `${id} has no file ${fileId}. It may have been removed.`);
     return file;
   });
+  requireReadable(more);
   const added = more.map((content) => ({ fileId: tx.newWireId(), content }));
   const described = added.map(({ fileId, content }) => describeFile(fileId, content));
   const problem = filesProblem(kept, described);

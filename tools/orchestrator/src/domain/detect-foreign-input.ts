@@ -6,8 +6,8 @@ import { alarmOf, raiseAlarm } from './session-alarm.ts';
 /** Whether Callboard gave this message to the process, or it is the process's own. */
 async function isFromCallboard({ tx, launchId, change }: EventContext, messageId: string | null): Promise<boolean> {
   if (messageId === null) return false;
-  const { ownMessage, wokenBy } = change.record;
-  if (messageId === ownMessage || wokenBy.includes(messageId)) return true; // Claude Code's own: Claude had planned it
+  const { ownMessage, wakeUpMessages } = change.record;
+  if (messageId === ownMessage || wakeUpMessages.includes(messageId)) return true; // Claude Code's own: Claude had planned it
   return (await tx.outbox.findByWireId(launchId, messageId))?.body.kind === 'message';
 }
 

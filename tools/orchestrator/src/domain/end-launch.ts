@@ -153,7 +153,7 @@ function endSession({ tx, change, end }: Ending): void {
     taskStarts: {},
     blocks: {},
     running: [],
-    ...{ wakeUps: [], wokenBy: [] },
+    ...{ wakeUps: [], wakeUpMessages: [] },
     lastAction: null,
     stalledSince: null,
     beyondBudget: end.kind === 'not-started' && end.isBegunAgain === true && record.beyondBudget,

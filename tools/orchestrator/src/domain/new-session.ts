@@ -65,8 +65,8 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     spentBudget: null,
     launchState: 'ended',
     ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [], hookInputs: [], hookInputsShown: [] },
-    ...{ lastCall: null, deferred: null, ownMessage: null, wakeUps: [], wokenBy: [] },
-    taskStarts: {},
+    ...{ lastCall: null, deferred: null, ownMessage: null, wakeUps: [], wakeUpMessages: [] },
+    ...{ taskStarts: {}, taskNews: [], wokenBy: null },
     ...{ goneBack: [], isGoingBack: false, goingBack: null, undo: null, conversationRecord: null },
   };
 }

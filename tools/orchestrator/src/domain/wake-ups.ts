@@ -84,7 +84,7 @@ function nextRun(text: string, now: string): string | null {
  * @returns whether Claude had planned it
  */
 export function wokeUp({ tx, change }: EventContext, messageId: string, source: string): boolean {
-  const { wakeUps, wokenBy } = change.record;
+  const { wakeUps, wakeUpMessages } = change.record;
   const isLoop = source === 'loop_wakeup';
   const candidates = wakeUps.filter(({ id }) => (id === LOOP) === isLoop);
   if (candidates.length === 0) return false;
@@ -92,7 +92,7 @@ export function wokeUp({ tx, change }: EventContext, messageId: string, source: 
   change.record = {
     ...change.record,
     wakeUps: wakeUps.filter((one) => !isOver(one)),
-    wokenBy: [...wokenBy, messageId].slice(-MOST_KEPT),
+    wakeUpMessages: [...wakeUpMessages, messageId].slice(-MOST_KEPT),
   };
   const due = candidates.length === 1 ? candidates : candidates.filter(isOver);
   const what = due.length === 1 && due[0]?.what ? `: ${due[0].what}` : '';

@@ -74,3 +74,12 @@ it('changes the list of files only by adding and removing files', async () => {
     status: 'queued',
   });
 });
+
+it('refuses a file whose content is not what it is called, also with a message', async () => {
+  const { files, queue, stageId, listed } = await setUp();
+  const pdf = { name: 'shot.png', mediaType: 'image/png', dataBase64: btoa('%PDF-1.4 %%EOF') };
+  const refused = { code: 'bad_file', message: expect.stringContaining('shot.png is a PDF document') };
+  await expect(files.add(stageId, randomUUID(), pdf)).rejects.toMatchObject(refused);
+  expect(await listed()).toBeNull();
+  await expect(queue.send(stageId, { message: 'Look', attachments: [pdf] }, 'Ada')).rejects.toMatchObject(refused);
+});

@@ -8,7 +8,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import { z } from 'zod';
-import { describeFile } from '../domain/attachments.ts';
+import { describeFile, requireReadable } from '../domain/attachments.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -18,7 +18,7 @@ import { saveDraft } from './drafts.ts';
 export interface DraftFiles {
   /**
    * Stores a file. If the stage already has a file with this id, that one stays and is returned.
-   * @throws Rejection `unknown_stage`, `too_many_files`
+   * @throws Rejection `unknown_stage`, `too_many_files`, `bad_file`
    */
   add(stageId: StageId, fileId: string, file: Attachment): Promise<DraftFile>;
   /** @throws Rejection `unknown_file` */
@@ -36,6 +36,7 @@ export function createDraftFiles({ store }: { store: Store }): DraftFiles {
     add: (stageId, fileId, content) =>
       store.transact(async (tx) => {
         await requireStage(tx, stageId);
+        requireReadable([content]);
         const files = await listFiles(tx, stageId);
         const known = files.find((file) => file.fileId === fileId);
         if (known !== undefined) return known;

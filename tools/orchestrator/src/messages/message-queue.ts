@@ -6,6 +6,7 @@ import type {
   SendMessageReply,
   StageId,
 } from '@callboard/contract';
+import { requireReadable } from '../domain/attachments.ts';
 import { changeSession, noSession, openChange, saveChange } from '../domain/change-session.ts';
 import { releaseStage } from '../domain/holds.ts';
 import { queuedMessage } from '../domain/message-delivery.ts';
@@ -129,6 +130,7 @@ async function send(
     const waits = (await tx.outbox.findQueued(stageId, messageId)) !== null;
     return { status: waits ? 'queued' : 'sent', messageId };
   }
+  requireReadable(attachments);
   if (messageId !== undefined) await removeDraftsOf(tx, stageId, messageId);
   const reopened = await reopen(tx, stageId, actor);
   const replaced = mode === 'replace' ? await replaceAll(tx, parts, stageId) : undefined;

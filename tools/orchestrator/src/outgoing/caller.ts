@@ -6,10 +6,13 @@ import { type Posted, post } from '../lib/post.ts';
 import { refuseReceiver } from './receiver-addresses.ts';
 import { type Call, type HttpTarget, requestOf } from './requests.ts';
 
-/** What became of a call. `afterMs`: the receiver wants none before. `isFinal`: repeating it is of no use. */
+/**
+ * What became of a call. `afterMs`: the receiver wants none before. `isFinal`: repeating it is of no use. `isGone`: nothing will ever
+ * be taken at this address again.
+ */
 export type Called =
   | { kind: 'taken'; receipt: string | null }
-  | { kind: 'refused'; error: string; afterMs?: number; isFinal?: boolean };
+  | { kind: 'refused'; error: string; afterMs?: number; isFinal?: boolean; isGone?: true };
 
 /** Runs the command of a call to its end. Never rejects. */
 export type RunCommand = (
@@ -56,6 +59,8 @@ const Answer = z.object({
 
 /** The receiver refuses this very message, or every one from now on. */
 const FINAL = [400, 410, 413, 422];
+/** "Gone": the receiver was there, and wants no more calls. */
+const GONE = 410;
 
 function calledOf(target: HttpTarget, posted: Posted): Called {
   if (posted.kind === 'unreached') return { kind: 'refused', error: posted.error };
@@ -78,7 +83,8 @@ function calledOf(target: HttpTarget, posted: Posted): Called {
   const error = `${hostname} refused the call with status ${status}${said === '' ? '.' : `: ${said}`}`;
   const wait = answer?.parameters?.retry_after ?? answer?.retry_after ?? 0;
   const afterMs = Math.max(posted.afterMs, wait * 1_000);
-  return { kind: 'refused', error, isFinal: FINAL.includes(status), ...(afterMs > 0 && { afterMs }) };
+  const gone = status === GONE && { isGone: true as const };
+  return { kind: 'refused', error, isFinal: FINAL.includes(status), ...gone, ...(afterMs > 0 && { afterMs }) };
 }
 
 /** A receiver may repeat what it was sent, also in JSON, where a slash may have a backslash before it. */

@@ -216,11 +216,11 @@ it('tries again after a failure with growing waits, and lists what went wrong', 
 it('repeats a call when a person asks, also one that was given up', async () => {
   const { session, receiver, work, deliver, add, webhooks } = await setUp();
   const webhookId = await add({ tellsSettled: false });
-  receiver.answer({ status: 410 }, { status: 204 });
+  receiver.answer({ status: 400 }, { status: 204 });
   await session.tell(asked('r1'));
   await work();
   const [call] = await webhooks.calls(webhookId);
-  expect(call).toMatchObject({ state: 'dropped', error: '127.0.0.1 refused the call with status 410.' });
+  expect(call).toMatchObject({ state: 'dropped', error: '127.0.0.1 refused the call with status 400.' });
   await webhooks.repeat({ webhookId, callId: call?.callId ?? '' });
   await deliver();
   expect(await webhooks.calls(webhookId)).toMatchObject([{ state: 'sent' }]);
@@ -290,4 +290,23 @@ it('changes no message in another chat than that in which it was told', async ()
   expect(receiver.received.map(({ path }) => path)).toEqual([`/bot${token}/sendMessage`]);
   const error = 'It is not known which message of this chat to change.';
   expect((await webhooks.calls(webhookId))[0]).toMatchObject({ isFollowUp: true, state: 'dropped', error });
+});
+
+it('switches off a webhook whose address is gone, says so, and calls it no more until a person switches it on', async () => {
+  const { session, receiver, work, add, webhooks } = await setUp();
+  const webhookId = await add();
+  receiver.answer({ status: 410 });
+  await session.tell(asked('r1'));
+  await work();
+  const text = expect.stringMatching(/status 410\. The address is gone for good, so this was switched off\./);
+  expect(await webhooks.list()).toMatchObject([{ isOn: false, problem: { text } }]);
+  await session.tell(asked('r2'));
+  await work();
+  expect(receiver.received).toHaveLength(1);
+  await webhooks.change(ADA, { webhookId, patch: { isOn: true } });
+  receiver.answer({ status: 204 });
+  await session.tell(asked('r3'));
+  await work();
+  expect(receiver.received).toHaveLength(2);
+  expect(await webhooks.list()).toMatchObject([{ isOn: true, problem: null }]);
 });

@@ -116,6 +116,12 @@ export async function noteCalled(
 ): Promise<void> {
   const webhook = await tx.webhooks.find(webhookId);
   if (webhook === null || !isDeepStrictEqual(webhook.target, target)) return;
-  const problem = called.kind === 'refused' ? { at: tx.now, text: called.error } : null;
-  await tx.webhooks.save({ ...webhook, problem, sentAt: problem === null ? tx.now : webhook.sentAt });
+  const isGone = called.kind === 'refused' && called.isGone === true;
+  const problem =
+    called.kind === 'refused' ? { at: tx.now, text: `${called.error}${isGone ? SWITCHED_OFF : ''}` } : null;
+  const isOn = webhook.isOn && !isGone;
+  await tx.webhooks.save({ ...webhook, isOn, problem, sentAt: problem === null ? tx.now : webhook.sentAt });
 }
+
+const SWITCHED_OFF =
+  ' The address is gone for good, so this was switched off. Enter the new address, or switch it on again.';

@@ -69,7 +69,7 @@ export const SessionRecord = SessionSummary.extend({
   /** What Claude plans to come back to in its process; `at` null: again and again. */
   wakeUps: z.array(z.object({ id: z.string(), what: z.string(), at: z.iso.datetime().nullable() })).default([]),
   /** Messages of Claude Code's own, by which it woke Claude. */
-  wokenBy: z.array(z.string()).default([]),
+  wakeUpMessages: z.array(z.string()).default([]),
   /** Tool calls without an outcome, by id: a denial does not always name its call. */
   calls: z.record(z.string(), z.object({ toolName: z.string(), asked: z.string() })).default({}),
   /** Tool calls that run or wait for a person, in the order in which Claude made them; only the newest ones. */
@@ -108,6 +108,10 @@ export const SessionRecord = SessionSummary.extend({
   deferred: z.object({ toolUseId: z.string(), asked: z.string(), launchId: z.string() }).nullable().default(null),
   /** The id under which the process itself took up a deferred call, as if it were a message. */
   ownMessage: z.string().nullable().default(null),
+  /** Background tasks that have ended and that Claude has not read of, in Claude Code's words; only the newest ones. */
+  taskNews: z.array(z.string()).default([]),
+  /** What the process began the running turn for, until Claude does something in it; null for a person's message. */
+  wokenBy: z.string().nullable().default(null),
   /** Running subagents by task id: the tool call that started them, and their name. */
   agents: z.record(z.string(), z.object({ toolUseId: z.string(), description: z.string() })),
   /** How tasks were started, by task id, including foreground tasks; only the newest ones. */

@@ -6,6 +6,7 @@ import { git } from '../../../../test-support/git.ts';
 import { itAll } from '../../../../test-support/it-all.ts';
 import { mcpServer } from '../../../../test-support/mcp-server.ts';
 import { createKit } from '../support/kit.ts';
+import { livingProcess } from '../support/living-process.ts';
 
 const inBackground = (command: string, description: string) => ({
   tools: [{ name: 'Bash', input: { command, description, run_in_background: true } }],
@@ -137,4 +138,31 @@ itAll('reports the state of MCP servers, and reconnects a failed one', async () 
   await client.event('session-updated', ({ mcpServers }) =>
     mcpServers.some((told) => told.name === name && told.state === 'connected'),
   );
+});
+
+it('says what woke Claude where a background command did, and shows no turn in which Claude did nothing', async () => {
+  const kit = await createKit();
+  const { client, startStage } = kit;
+  const steps = [inBackground('sleep 1; echo finished', 'Wait a bit'), { text: 'Started.' }, { text: 'It is done.' }];
+  const stageId = await startStage(prompt({ steps }));
+  const said = async () =>
+    (await client.transcript(stageId)).map((entry) => ('text' in entry ? entry.text : entry.kind));
+  await expect.poll(said).toContain('It is done.');
+  await client.state(stageId, 'idle');
+  const woken = 'Claude Code went on by itself: Background command "Wait a bit" completed (exit code 0).';
+  expect((await said()).slice(-5)).toEqual(['Started.', 'turn-end', woken, 'It is done.', 'turn-end']);
+
+  // A command that its process leaves behind: the resumed one takes note of that in an empty turn of its own.
+  const long = prompt({ steps: [inBackground('sleep 600; echo never', 'Wait long'), { text: 'It runs.' }] });
+  await client.command('send_message', { stageId, message: long });
+  await expect.poll(said).toContain('It runs.');
+  await client.state(stageId, 'idle');
+  process.kill((await livingProcess(kit, stageId)).pid, 'SIGKILL');
+  await client.state(stageId, 'ended');
+  const before = await client.transcript(stageId);
+  await client.command('send_message', { stageId, message: 'Hello' });
+  await client.state(stageId, 'idle');
+  const after = (await client.transcript(stageId)).slice(before.length);
+  expect(after.filter(({ kind }) => kind === 'turn-end')).toHaveLength(1);
+  expect(after.filter((entry) => entry.kind === 'notice' && entry.code === 'woken')).toEqual([]);
 });

@@ -132,6 +132,8 @@ export const ResultMessage = z.object({
   /** Who began the turn: `human`, `task-notification`, missing for a command; `unclassified` for a message that imitates the CLI's own. */
   origin: z.object({ kind: text }).optional().catch(undefined),
   duration_ms: z.number().optional().catch(undefined),
+  /** The calls of the model, 0 if there was none. */
+  num_turns: z.number().optional().catch(undefined),
   total_cost_usd: z.number().optional().catch(undefined),
   errors: z.array(text).optional().catch(undefined),
   /** The messages that the turn worked on. */
@@ -200,6 +202,8 @@ export const TaskStarted = z.object({
   description: text.catch(''),
   task_type: text.catch('unknown'),
 });
+/** A background task has ended; the turn that it wakes comes behind it. */
+export const TaskNotification = z.object({ summary: text });
 export const TasksChanged = z.object({
   /** A task that cannot be parsed counts as running all the same. */
   tasks: z

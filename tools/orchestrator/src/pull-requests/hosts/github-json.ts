@@ -1,6 +1,7 @@
 import type { ChecksState, FailedCheck, HostComment } from '@callboard/contract';
 import { z } from 'zod';
 import type { HostIssue, HostPullRequest } from './code-host.ts';
+import { OptionalWebAddress, WebAddress } from './web-address.ts';
 
 /** What is asked of `gh pr view --json` and `gh pr list --json`: fields that gh 2.23 (Debian 12) has as well. */
 export const FIELDS = [
@@ -18,13 +19,13 @@ const Check = z.object({
   status: text,
   conclusion: text,
   state: text,
-  detailsUrl: text,
-  targetUrl: text,
+  detailsUrl: OptionalWebAddress,
+  targetUrl: OptionalWebAddress,
 });
 
 export const GitHubPullRequest = z.object({
   number: z.int().positive(),
-  url: z.string(),
+  url: WebAddress,
   title: z.string().default(''),
   state: z.string(),
   isDraft: z.boolean().default(false),
@@ -109,7 +110,9 @@ const Thread = z.object({
   line: z.int().positive().nullish(),
   originalLine: z.int().positive().nullish(),
   comments: z.object({
-    nodes: z.array(z.object({ body: z.string(), url: text, author: z.object({ login: z.string() }).nullish() })),
+    nodes: z.array(
+      z.object({ body: z.string(), url: OptionalWebAddress, author: z.object({ login: z.string() }).nullish() }),
+    ),
   }),
 });
 
@@ -149,7 +152,7 @@ export const GitHubIssue = z
     number: z.int().positive(),
     title: z.string(),
     body: z.string().nullish(),
-    url: z.string(),
+    url: WebAddress,
     labels: z.array(z.object({ name: z.string() })).nullish(),
     author: z.object({ login: z.string() }).nullish(),
     updatedAt: z.string().nullish(),

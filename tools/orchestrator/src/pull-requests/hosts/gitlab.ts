@@ -4,13 +4,14 @@ import type { CheckLog, CodeHost, HostIssue, HostPullRequest, NewPullRequest } f
 import { NAMED_CHECKS } from './github-json.ts';
 import { parseAnswer } from './parse-answer.ts';
 import { mustProgram, notLoggedIn, type ProgramCall, type ProgramParts, tryProgram } from './run-program.ts';
+import { OptionalWebAddress, WebAddress } from './web-address.ts';
 
 const PROGRAM = 'glab';
 const text = z.string().nullish();
 
 const MergeRequest = z.object({
   iid: z.int().positive(),
-  web_url: z.string(),
+  web_url: WebAddress,
   title: z.string().default(''),
   state: z.string(),
   draft: z.boolean().nullish(),
@@ -28,14 +29,19 @@ const MergeRequest = z.object({
 });
 type MergeRequest = z.infer<typeof MergeRequest>;
 
-const Job = z.object({ id: z.int(), name: z.string(), web_url: text, allow_failure: z.boolean().nullish() });
+const Job = z.object({
+  id: z.int(),
+  name: z.string(),
+  web_url: OptionalWebAddress,
+  allow_failure: z.boolean().nullish(),
+});
 
 const GitLabIssue = z
   .object({
     iid: z.int().positive(),
     title: z.string(),
     description: text,
-    web_url: z.string(),
+    web_url: WebAddress,
     labels: z.array(z.string()).nullish(),
     author: z.object({ username: z.string() }).nullish(),
     updated_at: text,

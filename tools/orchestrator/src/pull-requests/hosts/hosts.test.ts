@@ -2,7 +2,17 @@ import { expect, it } from 'vitest';
 import { createScriptedHost } from '../../../../../test-support/code-host/scripted-host.ts';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { createParentLookup } from './find-parent.ts';
-import { checksState, commentsOf, GitHubPullRequest, jobIn, plainLog, pullRequestOf, Threads } from './github-json.ts';
+import {
+  checksState,
+  commentsOf,
+  failedChecksOf,
+  GitHubIssue,
+  GitHubPullRequest,
+  jobIn,
+  plainLog,
+  pullRequestOf,
+  Threads,
+} from './github-json.ts';
 import { refusalOf } from './run-program.ts';
 
 const told = (fields: object = {}) =>
@@ -54,8 +64,8 @@ it('keeps what is not resolved, with the answers', () => {
     ...{ id, isResolved, path: 'a.ts', line: null, originalLine: 4 },
     comments: {
       nodes: [
-        { body: 'Why?', url: 'u', author: { login: 'ada' } },
-        { body: 'So.', url: 'u', author: null },
+        { body: 'Why?', url: 'https://github.com/a/b/pull/1#c', author: { login: 'ada' } },
+        { body: 'So.', url: 'https://github.com/a/b/pull/1#c', author: null },
       ],
     },
   });
@@ -63,7 +73,14 @@ it('keeps what is not resolved, with the answers', () => {
     data: { repository: { pullRequest: { reviewThreads: { nodes: [thread('1', true), thread('2', false)] } } } },
   };
   expect(commentsOf(Threads.parse(all))).toEqual([
-    { id: '2', path: 'a.ts', line: 4, author: 'ada', url: 'u', text: 'Why?\n\nsomebody answered: So.' },
+    {
+      id: '2',
+      path: 'a.ts',
+      line: 4,
+      author: 'ada',
+      url: 'https://github.com/a/b/pull/1#c',
+      text: 'Why?\n\nsomebody answered: So.',
+    },
   ]);
 });
 
@@ -94,4 +111,16 @@ it('finds the parent of a fork on GitLab, unless the fork takes its merge reques
   expect(await find()).toEqual({ kind: 'gitlab', path: 'acme/tools/shop', fork });
   host.change({ isForItself: true });
   expect(await find()).toBeNull();
+});
+
+it('takes only addresses of pages: a link to anything else is none, and an issue without one is no answer', () => {
+  const issue = { number: 1, title: 'T', url: 'https://github.com/a/b/issues/1' };
+  expect(GitHubIssue.parse(issue).url).toBe(issue.url);
+  for (const url of ['javascript:alert(1)', 'data:text/html,x', 'not an address'])
+    expect(GitHubIssue.safeParse({ ...issue, url }).success).toBe(false);
+  const check = { name: 'ci', conclusion: 'FAILURE', detailsUrl: 'javascript:alert(1)' };
+  const pull = { number: 1, url: issue.url, state: 'OPEN', baseRefName: 'main', headRefName: 'x' };
+  expect(failedChecksOf(GitHubPullRequest.parse({ ...pull, statusCheckRollup: [check] }))).toEqual([
+    { name: 'ci', url: null },
+  ]);
 });

@@ -5,7 +5,10 @@ import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { at, board, decision, request, session, stage } from '../test/samples.ts';
 
-const PNG = Uint8Array.from([137, 80, 78, 71, 13, 10, 26, 10]);
+const PNG = Uint8Array.from(
+  atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='),
+  (sign) => sign.charCodeAt(0),
+);
 const idle = session('STAGE-1', {
   state: 'idle',
   sessionId: 'one',

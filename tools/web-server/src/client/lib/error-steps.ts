@@ -44,6 +44,7 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   unknown_folder: own(null),
   would_overwrite: own(null),
   too_many_files: own(null),
+  bad_file: own(null),
   body_too_large: {
     words: 'This is too large: a message or a prompt with its files can have 25 MB. Nothing was sent.',
     step: null,

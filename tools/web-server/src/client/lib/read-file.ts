@@ -1,22 +1,74 @@
-import { Attachment } from '@callboard/contract';
+import { Attachment, type ContentType, contentName, contentProblem, contentType, isTaken } from '@callboard/contract';
+import { redrawn } from './redraw-image.ts';
 
 /** A file that was read, with the id by which the server knows it. */
 export interface ReadFile {
   fileId: string;
   size: number;
   content: Attachment;
+  /** What a person should know before it is sent: it is not what its name says, or was changed. */
+  note?: string;
 }
 
-/** Reads a file in the form the server expects. @throws Error with a text for people if the file cannot be sent */
+/** Claude Code makes larger images smaller anyway, to at most 2,000 pixels (2.1.330). */
+const LARGE_BYTES = 4_000_000;
+
+/**
+ * Reads a file in the form the server expects. What its first bytes say counts, not its name; a picture that Claude does not take is
+ * converted, and a large one made smaller, where the browser can.
+ * @throws Error with a text for people if the file cannot be sent
+ */
 export async function readFile(file: File): Promise<ReadFile> {
   const bytes = new Uint8Array(await file.arrayBuffer());
-  if (bytes.length === 0) throw new Error(`${file.name} is empty.`);
-  const mediaType = mediaTypeOf(file.type, bytes);
-  if (mediaType === null)
-    throw new Error(`${file.name} cannot be sent: Claude takes images (PNG, JPEG, GIF, WebP), PDF documents and text.`);
   const name = file.name === '' ? 'pasted' : file.name.slice(-200);
-  return { fileId: crypto.randomUUID(), size: file.size, content: { name, mediaType, dataBase64: base64(bytes) } };
+  if (bytes.length === 0) throw new Error(`${name} is empty.`);
+  const found = contentType(bytes);
+  if (found !== null && !isTaken(found)) return converted(file, name, found);
+  const said = mediaTypeOf(file.type, bytes);
+  const mediaType = found ?? said;
+  if (mediaType === null)
+    throw new Error(`${name} cannot be sent: Claude takes images (PNG, JPEG, GIF, WebP), PDF documents and text.`);
+  const problem = contentProblem(name, mediaType, bytes);
+  if (problem !== null) throw new Error(problem);
+  if (bytes.length > LARGE_BYTES && mediaType.startsWith('image/') && mediaType !== 'image/gif') {
+    const smaller = await redrawn(file, 'image/jpeg');
+    if (smaller !== null && smaller.length < bytes.length) {
+      const read = readAs(withEnding(name, 'jpg'), 'image/jpeg', smaller);
+      return { ...read, note: `${name} is large: a smaller JPEG image made of it is attached.` };
+    }
+  }
+  const read = readAs(name, mediaType, bytes);
+  const isOther = found !== null && said !== null && said.startsWith('image/') !== found.startsWith('image/');
+  return isOther ? { ...read, note: `${name} is ${contentName(found)}, and is attached as one.` } : read;
 }
+
+/** The size that counts against the limit before a file is read: a large image may be made smaller. */
+export const leastSize = ({ type, size }: File): { size: number } => ({
+  size: type.startsWith('image/') ? Math.min(size, LARGE_BYTES) : size,
+});
+
+/** What to say about files that were read; null if there is nothing. */
+export const notesOn = (files: readonly ReadFile[]): string | null =>
+  files.flatMap(({ note }) => note ?? []).join(' ') || null;
+
+async function converted(file: File, name: string, found: ContentType): Promise<ReadFile> {
+  const mediaType = found === 'image/heic' ? 'image/jpeg' : 'image/png';
+  const bytes = await redrawn(file, mediaType);
+  if (bytes === null)
+    throw new Error(
+      `${name} is ${contentName(found)}, which Claude does not take and this browser cannot convert. Save it as PNG or JPEG and attach that.`,
+    );
+  const read = readAs(withEnding(name, mediaType === 'image/jpeg' ? 'jpg' : 'png'), mediaType, bytes);
+  return { ...read, note: `${name} is ${contentName(found)}: ${contentName(mediaType)} made of it is attached.` };
+}
+
+const withEnding = (name: string, ending: string): string => `${name.replace(/\.[^.]*$/, '')}.${ending}`;
+
+const readAs = (name: string, mediaType: string, bytes: Uint8Array): ReadFile => ({
+  fileId: crypto.randomUUID(),
+  size: bytes.length,
+  content: { name, mediaType, dataBase64: base64(bytes) },
+});
 
 /** The browser's media type if it can be sent, `text/plain` if the content is text, else null. */
 export function mediaTypeOf(said: string, bytes: Uint8Array): string | null {

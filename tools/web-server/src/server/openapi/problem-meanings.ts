@@ -9,6 +9,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_base: 'The repository has no branch, tag or commit of the name in `base`.',
   unknown_pipeline: 'The project has no pipeline of the name in `pipeline`; `detail` lists those that it has.',
   bad_branch: 'Git does not accept this name for a branch.',
+  bad_file: 'An attached image or PDF document is cut off, or its content is something else; `detail` names it.',
   import_failed: 'A file is invalid; nothing was imported.',
   not_logged_in: 'There is no login, or it has ended.',
   bad_login_link: 'The login link was already used, or has expired.',

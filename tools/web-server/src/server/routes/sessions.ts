@@ -44,7 +44,7 @@ export const sessionRelays = {
     summary: 'Upload a file for the next message',
     description:
       'The draft `files` has the list. The client chooses the id, so that a repeated upload adds the file only once. Name the id in `files` of the message.',
-    problems: ['unknown_stage', 'too_many_files'],
+    problems: ['unknown_stage', 'too_many_files', 'bad_file'],
   },
   get_draft_file: { summary: 'Get a file uploaded for the next message', problems: ['unknown_file'] },
   remove_draft_file: { summary: 'Remove an uploaded file', problems: ['unknown_file'] },
@@ -53,7 +53,7 @@ export const sessionRelays = {
     summary: 'Send a message',
     description:
       'While Claude works: `append` (the default) adds the message to the queue. `replace` replaces all queued messages, returns their texts and keeps them, files included, as drafts `replaced:<id>` (sending one under that `messageId` removes the draft). `steer` writes the message into the running turn. `now` interrupts the turn (the reply comes after the interruption, or after two seconds as `queued`). A message resumes a session that has ended and reopens a stage that is done (`reopened`); under alarm it waits in the queue. An accepted message is never lost. The body may have 25 MB, attachments included.',
-    problems: ['unknown_stage', 'unknown_file', 'no_session', 'message_id_reused', 'claude_missing'],
+    problems: ['unknown_stage', 'unknown_file', 'no_session', 'message_id_reused', 'claude_missing', 'bad_file'],
   },
   interrupt: {
     summary: 'Interrupt the running turn',

@@ -1,7 +1,7 @@
 import { type AttachedFile, type Attachment, filesProblem } from '@callboard/contract';
 import { useEffect, useRef, useState } from 'react';
 import { errorText } from '../../../lib/api-client.ts';
-import { readFile } from '../../../lib/read-file.ts';
+import { leastSize, notesOn, readFile } from '../../../lib/read-file.ts';
 import { readStoredFiles, type StoredFiles, writeStoredFiles } from '../../../lib/stored-files.ts';
 
 const NONE: readonly AttachedFile[] = [];
@@ -81,6 +81,7 @@ function useStoredFiles(key: string) {
 export function useFormFiles(id: string, own: readonly AttachedFile[] = NONE) {
   const { draft, isRestored, setIsRestored, ...stored } = useStoredFiles(`callboard-stage-files:${id}`);
   const [problem, setProblem] = useState<string | null>(null);
+  const [note, setNote] = useState<string | null>(null);
   const [reading, setReading] = useState(0);
 
   async function change(edit: (latest: StoredFiles) => StoredFiles): Promise<void> {
@@ -91,14 +92,16 @@ export function useFormFiles(id: string, own: readonly AttachedFile[] = NONE) {
   const kept = own.filter(({ fileId }) => !removed.includes(fileId));
 
   async function take(more: File[]): Promise<void> {
-    const refused = filesProblem([...kept, ...(await stored.latest()).added], more);
+    const refused = filesProblem([...kept, ...(await stored.latest()).added], more.map(leastSize));
     setProblem(refused);
+    setNote(null);
     if (refused !== null || more.length === 0) return;
     setReading((times) => times + 1);
     const results = await Promise.allSettled(more.map(readFile));
     const read = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     const problems = results.flatMap((result) => (result.status === 'rejected' ? [errorText(result.reason)] : []));
     if (problems.length > 0) setProblem(problems.join(' '));
+    setNote(notesOn(read));
     setReading((times) => times - 1);
     await change((latest) => ({ ...latest, added: [...latest.added, ...read] }));
   }
@@ -107,6 +110,8 @@ export function useFormFiles(id: string, own: readonly AttachedFile[] = NONE) {
     kept,
     added,
     problem,
+    /** What to know about the last files that were added; null if there is nothing. */
+    note,
     /** Whether the form opened with files that were not sent. */
     isRestored,
     /** Whether all files are read, so that the form can be sent. */

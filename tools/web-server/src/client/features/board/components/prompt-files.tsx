@@ -2,15 +2,16 @@ import type { AttachedFile as AttachedFileInfo, StageId } from '@callboard/contr
 import { useQuery } from '@tanstack/react-query';
 import { attachmentQuery } from '../../../data/attachments.ts';
 import { AttachedFile, FileList, isImage } from '../../../ui/attached-files.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { FailureNote, Note } from '../../../ui/note.tsx';
 import type { FormFiles } from '../api/use-form-files.ts';
 
 /** The files of the prompt, each with a button to remove it. */
 export function PromptFiles({ stageId, files }: { stageId: StageId | null; files: FormFiles }) {
-  const { kept, added, problem, remove } = files;
+  const { kept, added, problem, note, remove } = files;
   return (
     <>
       {problem !== null && <FailureNote>{problem}</FailureNote>}
+      {note !== null && <Note>{note}</Note>}
       {kept.length + added.length > 0 && (
         <FileList>
           {stageId !== null &&

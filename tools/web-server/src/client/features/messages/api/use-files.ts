@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { draftOf, draftsQuery } from '../../../data/server-drafts.ts';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client, errorText } from '../../../lib/api-client.ts';
-import { type ReadFile, readFile } from '../../../lib/read-file.ts';
+import { leastSize, notesOn, type ReadFile, readFile } from '../../../lib/read-file.ts';
 import { UPLOAD_MS, untilDelivered } from '../../../lib/until-delivered.ts';
 import { useUnsent } from '../model/unsent-store.ts';
 
@@ -32,10 +32,11 @@ export function useFiles(stageId: StageId) {
     .parse(draft?.value ?? []);
   const uploading = useUnsent(({ files }) => files[stageId] ?? NONE);
   const [problem, setProblem] = useState<string | null>(null);
+  const [note, setNote] = useState<string | null>(null);
   /** How many batches of added files are not fully read and uploaded yet. */
   const [adding, setAdding] = useState(0);
 
-  async function keep(file: ReadFile): Promise<void> {
+  async function keep(file: ReadFile): Promise<ReadFile> {
     const { fileId, content } = file;
     const { addFile, removeFile } = useUnsent.getState();
     addFile(stageId, file);
@@ -45,6 +46,7 @@ export function useFiles(stageId: StageId) {
         client.command('add_draft_file', { stageId, fileId, file: content }, { signal });
       await untilDelivered(send, { attemptMs: UPLOAD_MS });
       await cache.invalidateQueries({ queryKey: draftsQuery(stageId).queryKey });
+      return file;
     } catch (error) {
       throw new Error(`${content.name} was not added. ${errorText(error)}`, { cause: error });
     } finally {
@@ -53,13 +55,15 @@ export function useFiles(stageId: StageId) {
   }
 
   async function take(more: File[]): Promise<void> {
-    const refused = filesProblem([...kept, ...uploading], more);
+    const refused = filesProblem([...kept, ...uploading], more.map(leastSize));
     setProblem(refused);
+    setNote(null);
     if (refused !== null) return;
     setAdding((times) => times + 1);
     const results = await Promise.allSettled(more.map(async (file) => keep(await readFile(file))));
     const problems = results.flatMap((result) => (result.status === 'rejected' ? [errorText(result.reason)] : []));
     if (problems.length > 0) setProblem(problems.join(' '));
+    setNote(notesOn(results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))));
     setAdding((times) => times - 1);
   }
 
@@ -67,11 +71,14 @@ export function useFiles(stageId: StageId) {
     kept,
     uploading,
     problem,
+    /** What to know about the last ones that were accepted; null if there is nothing. */
+    note,
     /** Whether no upload is pending. Files that were not accepted are reported in `problem` by then. */
     areUploaded: adding === 0 && uploading.length === 0,
     add: (more: File[]) => void take(more),
     /** The files went with a message. The server will say so soon; this screen knows it already. */
     sent(fileIds: readonly string[]) {
+      setNote(null);
       cache.setQueryData(draftsQuery(stageId).queryKey, (drafts) =>
         drafts?.map((one) =>
           one.key === FILES_KEY ? { ...one, value: kept.filter(({ fileId }) => !fileIds.includes(fileId)) } : one,

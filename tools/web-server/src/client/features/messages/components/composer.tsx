@@ -5,7 +5,7 @@ import { useSuggestions } from '../../../data/use-suggestions.ts';
 import { mayBeCommand } from '../../../lib/slash-commands.ts';
 import { AttachButton, DropZone, takeFiles } from '../../../ui/attached-files.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
-import { FailureNote } from '../../../ui/note.tsx';
+import { FailureNote, Note } from '../../../ui/note.tsx';
 import { CompletionList, useTextCompletion } from '../../../ui/text-completion.tsx';
 import { useFiles } from '../api/use-files.ts';
 import { useMessageDraft } from '../api/use-message-draft.ts';
@@ -74,6 +74,7 @@ export function Composer({
     <DropZone off={!isStarted} add={files.add}>
       {sending.error !== null && <ErrorNote lead="Not sent." error={sending.error} stageId={stageId} />}
       {files.problem !== null && <FailureNote>{files.problem}</FailureNote>}
+      {files.note !== null && <Note>{files.note}</Note>}
       <AttachedFiles stageId={stageId} kept={files.kept} uploading={files.uploading} />
       <CompletionList {...completion.list} />
       <div className={css.row}>

@@ -12,6 +12,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'budget-near': null,
   'budget-spent': null,
   'call-deferred': null,
+  woken: null,
   check: null,
   review: null,
   'cli-gaps': null,
