@@ -18,7 +18,8 @@ import { limitCommands } from './limit-commands.ts';
 import { loginCommands } from './login-commands.ts';
 import { lookingCommands } from './looking-commands.ts';
 import { machineCommands } from './machines.ts';
-import { BranchBody, CompleteBody, Completion, CompletionQuery } from './merges.ts';
+import { mendCommands } from './mend-commands.ts';
+import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { moveInCommands } from './move-in-commands.ts';
 import { numberCommands } from './numbers.ts';
@@ -162,12 +163,7 @@ export const commands = {
   complete_stage: { time: 'slow', input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
   /** Takes the last completion back. A merge only while its branch still stands at it, it was not pushed, and the main checkout is clean. */
   undo_completion: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
-  /** Puts the stage's worktree back into its place if something else stands there, or nothing. */
-  remake_worktree: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
-  /** Makes the branch that the worktree is on the stage's branch; without one, moves the stage's branch to its commit. */
-  take_branch: { time: 'slow', input: BranchBody.extend(onStage), reply: z.object({ stage: StageView }) },
-  /** Sets the worktree back to the stage's branch. What no branch has goes to the trash. */
-  go_back_to_branch: { time: 'slow', input: BranchBody.extend(onStage), reply: z.object({ stage: StageView }) },
+  ...mendCommands,
   ...pullRequestCommands,
   ...limitCommands,
   ...holdCommands,

@@ -42,10 +42,7 @@ export const TurnOutcome = z.object({
   at: z.iso.datetime(),
   /** An explanation for people; null if there is none. */
   message: z.string().nullable(),
-  /**
-   * A cause with a remedy of its own; null for any other. `not-logged-in`: Claude Code has no login on this machine. `usage-limit`:
-   * a usage limit of the account is reached. The others kept Claude from being started: the set-up of the worktree, a fetch before it, `callboard.yaml`, or something else in the worktree's place.
-   */
+  /** A cause with a remedy of its own; null for any other. `not-logged-in` on this machine; `usage-limit` of the account; the others kept Claude from being started. */
   code: z
     .enum([
       ...(['not-logged-in', 'usage-limit', 'setup-failed', 'fetch-failed', 'settings-invalid'] as const),

@@ -19,6 +19,7 @@ import { createDrafts } from '../messages/drafts.ts';
 import { createMessageQueue } from '../messages/message-queue.ts';
 import { createReceipts } from '../receipts/receipts.ts';
 import { createCallers } from '../sessions/callers.ts';
+import { createEndIfReplaced } from '../sessions/end-if-idle.ts';
 import { createLeftoverProcesses } from '../sessions/launch/leftover-processes.ts';
 import { createSessionControls } from '../sessions/session-controls.ts';
 import { capabilitiesOf } from '../stages/capabilities.ts';
@@ -70,6 +71,7 @@ export async function createServices(
     ...{ store, edges, outboxBell, confirmationMs },
     resumeWith: sessions.resumeWith,
     takeBackIfGone: parts.terminals.takeBackIfGone,
+    endIfReplaced: createEndIfReplaced({ store, worktrees, sessions }),
     interrupt: sessions.interrupt,
     requireClaude: async () => void (await findClaude(config.claudePath, env.PATH)),
     onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt failed'),
@@ -99,10 +101,7 @@ export async function createServices(
     ...(await composeRules(context, { ...parts, store, own, messages })),
     ...composeBudgets(context, { store, own, sessions, messages, sideRuns }),
     removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
-    mending: createWorktreeMending({
-      ...{ store: own, edges, worktrees, trash, endIfIdle: sessions.endIfIdle },
-      endCommands: parts.worktreeCommands.endAllOf,
-    }),
+    mending: createWorktreeMending({ ...parts, store: own, edges }),
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, edges, worktrees, messages }),
     viewed: createViewed({ store }),

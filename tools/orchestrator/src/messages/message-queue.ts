@@ -26,6 +26,8 @@ export interface MessageQueueParts extends SendParts {
   requireClaude: () => Promise<void>;
   /** Takes a conversation back from a terminal in which Claude Code has ended; does nothing for any other. */
   takeBackIfGone: (stageId: StageId) => Promise<void>;
+  /** Ends an idle process whose worktree is not in its place. */
+  endIfReplaced: (stageId: StageId) => Promise<void>;
 }
 
 /** Follow-up messages of each stage, in order. Nothing that a person wrote is ever dropped. */
@@ -64,8 +66,9 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     if ((await store.read.sessions.find(stageId))?.launchId === null) await parts.requireClaude();
   }
 
-  /** A session with a process can take a message as it is: nothing is read beforehand. */
+  /** A session with a process can take a message as it is, if its worktree is in its place. */
   async function whenResumable<T>(stageId: StageId, work: (tx: Tx) => Promise<T>): Promise<T> {
+    await parts.endIfReplaced(stageId);
     const done = await store.transact(async (tx) => {
       const session = await tx.sessions.find(stageId);
       return session?.launchId == null || session.terminal !== null ? null : { value: await work(tx) };

@@ -1,6 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import type { Bell } from '../lib/bell.ts';
 import type { Store } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { Launcher } from './launch/launcher.ts';
 import type { RunningLaunch } from './launch/running-launch.ts';
 
@@ -39,3 +40,27 @@ export async function endIfIdle(
     return false;
   });
 }
+
+interface EndIfReplacedParts {
+  store: Pick<Store, 'read'>;
+  worktrees: Pick<Worktrees, 'requireInPlace'>;
+  sessions: { endIfIdle(stageId: StageId, reason: string): Promise<boolean> };
+}
+
+/**
+ * Returns a function that ends an idle process whose worktree is not in its place: Claude Code runs commands by the path of its
+ * folder, whatever stands there. The next message then starts a process, which is refused with the cause.
+ */
+export const createEndIfReplaced =
+  ({ store, worktrees, sessions }: EndIfReplacedParts) =>
+  async (stageId: StageId): Promise<void> => {
+    if ((await store.read.sessions.find(stageId))?.state !== 'idle') return;
+    const stage = await store.read.stages.find(stageId);
+    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+    if (stage?.worktree == null || project === null) return;
+    try {
+      worktrees.requireInPlace(project, stage.worktree);
+    } catch {
+      await sessions.endIfIdle(stageId, 'Ended because its worktree is not in its place.');
+    }
+  };

@@ -44,6 +44,7 @@ it('ends a spawned process that cannot be attached before it reports that the st
     worktrees: {
       ...createWorktrees({ dataDir: folder, env }),
       ensure: async () => ({ path: folder, branch: 'callboard/S1', base: 'main' }),
+      requireInPlace: () => undefined,
     },
     trust: {
       forLaunch: async () => ({

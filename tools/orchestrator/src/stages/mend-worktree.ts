@@ -16,9 +16,9 @@ export interface WorktreeMendingParts {
   worktrees: Pick<Worktrees, 'remake' | 'takeBranch' | 'goBack'>;
   trash: Pick<Trash, 'keep'>;
   /** Ends the stage's process if it is idle. Returns false if it got work at the same moment. */
-  endIfIdle: (stageId: StageId, reason: string) => Promise<boolean>;
+  sessions: { endIfIdle(stageId: StageId, reason: string): Promise<boolean> };
   /** Ends what runs in the worktree. */
-  endCommands: (stageId: StageId, reason: string) => Promise<void>;
+  worktreeCommands: { endAllOf(stageId: StageId, reason: string): Promise<void> };
 }
 
 /** Puts right what happened to the worktree of a stage outside Callboard: its folder, and the branch that it is on. */
@@ -48,7 +48,7 @@ interface Found {
 const MENDED = { code: null, message: 'Claude was not started: its worktree was not in its place. It is there again.' };
 
 export function createWorktreeMending(parts: WorktreeMendingParts): WorktreeMending {
-  const { edges, worktrees, trash, endCommands } = parts;
+  const { edges, worktrees, trash, worktreeCommands } = parts;
   /** A worktree is mended once at a time. */
   const byStage = createKeyedMutex();
 
@@ -57,7 +57,7 @@ export function createWorktreeMending(parts: WorktreeMendingParts): WorktreeMend
       byStage(stageId, async () => {
         const { stage, project, worktree: recorded } = await find(parts, stageId);
         await requireEnded(parts, stageId);
-        await endCommands(stageId, 'Its worktree was made again.');
+        await worktreeCommands.endAllOf(stageId, 'Its worktree was made again.');
         const texts: string[] = [];
         const origin = { project, stage, by: actor };
         const { worktree, told, isNew } = await worktrees.remake(project, stageId, {
@@ -120,10 +120,10 @@ async function requireNobodyWorks({ store }: WorktreeMendingParts, stageId: Stag
 }
 
 async function requireEnded(parts: WorktreeMendingParts, stageId: StageId): Promise<void> {
-  const { store, endIfIdle } = parts;
+  const { store, sessions } = parts;
   await requireNobodyWorks(parts, stageId);
   if ((await store.read.sessions.find(stageId))?.state === 'idle')
-    if (!(await endIfIdle(stageId, 'Ended because its worktree was made again.')))
+    if (!(await sessions.endIfIdle(stageId, 'Ended because its worktree was made again.')))
       throw new Rejection('stage_running', `${stageId} got work at the same moment. Wait until it is idle.`);
   await requireCompletable(store.read, await requireStage(store.read, stageId));
 }

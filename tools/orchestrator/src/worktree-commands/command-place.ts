@@ -29,6 +29,9 @@ export interface PlaceParts {
   isolation: () => Promise<IsolationSupport>;
 }
 
+/** Throws unless the worktree stands where it was made. @throws OperationalError `worktree_replaced` */
+export type RequireInPlace = (project: Pick<Project, 'path'>, worktree: Pick<Worktree, 'path'>) => void;
+
 /** The process to start. */
 export interface PlacedCommand {
   command: string;

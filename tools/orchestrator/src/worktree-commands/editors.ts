@@ -5,7 +5,7 @@ import { pathExists } from '../lib/path-exists.ts';
 import { detach, run } from '../lib/processes/processes.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
-import type { Worktrees } from '../worktrees/worktrees.ts';
+import type { RequireInPlace } from './command-place.ts';
 
 /** Editors that open a folder given as their argument, in the order in which one is chosen. */
 const KNOWN = [
@@ -36,8 +36,7 @@ export interface Editors {
 
 export interface EditorsParts {
   store: Store;
-  /** Throws unless the worktree stands where it was made. @throws OperationalError `worktree_replaced` */
-  requireInPlace: Worktrees['requireInPlace'];
+  requireInPlace: RequireInPlace;
   /** The user's environment. */
   env: Readonly<Record<string, string>>;
   /** How long a command is watched: the launcher of an editor ends soon, or stays for as long as its window. */

@@ -9,9 +9,8 @@ import type { Logger } from '../lib/logger.ts';
 import { createProcessMarks } from '../lib/processes/process-mark.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
-import type { Worktrees } from '../worktrees/worktrees.ts';
 import { commandsFolder, outputFile, tailOf } from './command-output.ts';
-import { type PlacedCommand, placeCommand } from './command-place.ts';
+import { type PlacedCommand, placeCommand, type RequireInPlace } from './command-place.ts';
 import { endCommand } from './end-command.ts';
 import type { Ports } from './ports.ts';
 import { type CommandRun, runCommand } from './run-command.ts';
@@ -25,8 +24,7 @@ export interface WorktreeCommandsParts {
   env: Readonly<Record<string, string>>;
   ports: Ports;
   isolation: () => Promise<IsolationSupport>;
-  /** Throws unless the worktree stands where it was made. @throws OperationalError `worktree_replaced` */
-  requireInPlace: Worktrees['requireInPlace'];
+  requireInPlace: RequireInPlace;
   /** The folders in the home folder that commands of the stage may write. */
   cachesOf: (stageId: StageId) => Promise<readonly string[]>;
   /** Between SIGTERM and SIGKILL. */

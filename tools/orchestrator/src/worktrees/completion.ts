@@ -9,6 +9,7 @@ import {
 import { messageOf } from '@callboard/runtime/errors';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import { requireCommittable } from './commit-worktree.ts';
+import { elsewhereOf, elsewhereWords, isAway } from './elsewhere.ts';
 import type { Git } from './git/git.ts';
 import { type MergeOutcome, tryMerge } from './merge-outcome.ts';
 import {
@@ -30,11 +31,22 @@ export interface MergeIdea {
 
 const NOTHING = { commits: 0, conflicts: [], stoppedAt: null, message: null };
 
+/** As `planMerge`, also for a worktree that is not on the stage's branch. @throws as `planMerge` */
+export async function planFinish(git: Git, project: Project, worktree: Worktree, idea: MergeIdea): Promise<MergePlan> {
+  const elsewhere = await elsewhereOf(git, project, worktree);
+  const plan = await planMerge(git, project, worktree, idea);
+  if (elsewhere === null) return plan;
+  if (!isAway(elsewhere)) return { ...plan, elsewhere };
+  // Compared with the stage's branch, what was committed elsewhere would count as uncommitted.
+  const refusal = elsewhereWords(elsewhere);
+  return { ...plan, elsewhere, refusal, conflicts: [], uncommitted: [], uncommittedCount: elsewhere.uncommitted };
+}
+
 /**
  * Returns what a merge of the worktree would do now, uncommitted work included, and whether it is possible. Changes nothing.
  * @throws OperationalError `worktree_failed`; Rejection `merge_refused` if the worktree and its branch are gone
  */
-export async function planMerge(
+async function planMerge(
   git: Git,
   project: Project,
   worktree: Worktree,

@@ -1,5 +1,6 @@
 import type { Elsewhere, Project, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import type { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import { countUncommitted } from './checkouts.ts';
 import type { Git } from './git/git.ts';
@@ -9,6 +10,29 @@ import { type KeepOrder, type KeptWorktree, keepWorktree } from './keep-worktree
 import { operationIn } from './loose-work.ts';
 import { isIn } from './recorded-merges.ts';
 import { tipOf } from './start-point.ts';
+
+/** What to do about a worktree that is not on the stage's branch. */
+export interface OffBranch {
+  /** Returns where the worktree is, if not on the stage's branch; null if it is. @throws OperationalError `worktree_failed` */
+  elsewhere(project: Project, worktree: Worktree): Promise<Elsewhere | null>;
+  /**
+   * Makes what the worktree is at the stage's branch. No commit becomes unreachable.
+   * @returns the name of the branch @throws Rejection `branch_left`, `head_moved`, `no_worktree`
+   */
+  takeBranch(project: Project, worktree: Worktree, seen: { head?: string | undefined }): Promise<string>;
+  /** Sets the worktree back to the stage's branch, and keeps what no ref has. @throws Rejection as `takeBranch` */
+  goBack(
+    project: Project,
+    worktree: Worktree,
+    order: { head?: string | undefined; keep: KeepOrder },
+  ): Promise<WentBack>;
+}
+
+export const offBranch = (git: Git, makings: KeyedMutex): OffBranch => ({
+  elsewhere: (project, worktree) => elsewhereOf(git, project, worktree),
+  takeBranch: (project, worktree, seen) => makings(project.path, () => takeBranch(git, project, worktree, seen)),
+  goBack: (project, worktree, order) => makings(project.path, () => goBackToBranch(git, project, worktree, order)),
+});
 
 /** Returns where a worktree is, if not on the stage's branch; null if it is on it, or its folder is gone. */
 export async function elsewhereOf(
@@ -90,7 +114,7 @@ async function requireElsewhere(git: Git, project: Project, worktree: Worktree, 
  * @returns the name of the branch
  * @throws Rejection `branch_left` while a rebase is half done; `head_moved`
  */
-export async function takeBranch(git: Git, project: Project, worktree: Worktree, seen: Seen): Promise<string> {
+async function takeBranch(git: Git, project: Project, worktree: Worktree, seen: Seen): Promise<string> {
   const place = await requireElsewhere(git, project, worktree, seen);
   const { branch, head, tip, own, operation } = place;
   if (operation !== null) {
@@ -115,7 +139,7 @@ async function freeName(git: Git, project: Project, own: string): Promise<string
 }
 
 /** What going back left behind. */
-export interface WentBack {
+interface WentBack {
   /** The kept work; null if nothing was only in the worktree. */
   kept: (KeptWorktree & { unmerged: number; uncommitted: number }) | null;
   from: Elsewhere;
@@ -126,7 +150,7 @@ export interface WentBack {
  * a half-done rebase, they are kept.
  * @throws Rejection `branch_left` if the branch is gone or git refuses; nothing was changed then. `head_moved`
  */
-export async function goBackToBranch(
+async function goBackToBranch(
   git: Git,
   project: Project,
   worktree: Worktree,

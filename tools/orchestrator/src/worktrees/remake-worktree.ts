@@ -1,20 +1,49 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { KeptFile, Project, Worktree } from '@callboard/contract';
+import type { KeptFile, Project, StageId, Worktree } from '@callboard/contract';
 import { OperationalError } from '../lib/errors.ts';
+import type { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { fillWorktree } from './checkouts.ts';
 import { type EnsureParts, ensureWorktree, placeOf } from './ensure-worktree.ts';
 import type { Git } from './git/git.ts';
 import { gitFailure } from './git/git-cause.ts';
-import { entryOf, locateCheckout, type Misplaced, misplacedAt, signFolder } from './git/locate-checkout.ts';
+import { entryOf, locateCheckout, type Misplaced, misplacedAt, replaced, signFolder } from './git/locate-checkout.ts';
 import { sizeOf } from './ignored-files.ts';
 import { looseWork } from './loose-work.ts';
 import { lastRecord, remakeOutlook } from './remake-outlook.ts';
 import { type KeptCommits, keepLoose } from './remove-worktree.ts';
 import { tipOf } from './start-point.ts';
 
+/** What to do about a worktree in whose place something else stands, or nothing. */
+export interface InPlace {
+  /**
+   * Puts the stage's worktree back into its place, if something else stands there, or nothing.
+   * @throws OperationalError `worktree_failed`; a system error
+   */
+  remake(project: Project, stageId: StageId, order: RemakeOrder): Promise<Remade>;
+  /** Throws unless the worktree stands where it was made. @throws OperationalError `worktree_replaced` */
+  requireInPlace(project: Pick<Project, 'path'>, worktree: Pick<Worktree, 'path'>): void;
+}
+
+/** What `remake` needs to know. */
+interface RemakeOrder extends Pick<RemakeParts, 'recorded' | 'keep'> {
+  /** Receives further notices for people. */
+  tell?: RemakeParts['tell'];
+}
+
+export const inPlace = ({ git, dataDir, makings }: { git: Git; dataDir: string; makings: KeyedMutex }): InPlace => ({
+  remake: (project, stageId, { tell = () => undefined, ...order }) =>
+    makings(project.path, () =>
+      remakeWorktree({ ...order, git, dataDir, project, stageId, tell, start: { base: null, branch: null } }),
+    ),
+  requireInPlace(project, worktree) {
+    const stands = misplacedAt(project.path, worktree.path);
+    if (stands !== null) throw replaced(stands);
+  },
+});
+
 /** A worktree that stands in its place again. */
-export interface Remade {
+interface Remade {
   worktree: Worktree;
   /** What was done and what is lost, for people; null if the worktree was in its place. */
   told: string | null;
@@ -22,7 +51,7 @@ export interface Remade {
   isNew: boolean;
 }
 
-export interface RemakeParts extends Omit<EnsureParts, 'recorded' | 'isWanted'> {
+interface RemakeParts extends Omit<EnsureParts, 'recorded' | 'isWanted'> {
   recorded: Worktree;
   /** Moves files of a folder to the trash, and lists there commits that were kept for it. */
   keep: (folder: string, files: readonly KeptFile[], commits: KeptCommits | null) => Promise<unknown>;
@@ -34,7 +63,7 @@ export interface RemakeParts extends Omit<EnsureParts, 'recorded' | 'isWanted'> 
  * for each repository; it may be repeated after an interruption.
  * @throws OperationalError `worktree_failed`; a system error
  */
-export async function remakeWorktree(parts: RemakeParts): Promise<Remade> {
+async function remakeWorktree(parts: RemakeParts): Promise<Remade> {
   const { git, project, stageId, recorded, keep } = parts;
   const path = await placeOf(parts, recorded);
   const found = { ...recorded, path };

@@ -275,8 +275,8 @@ describe('what is merged is what was seen', () => {
     const { head, tree } = await worktrees.diff(project, worktree);
     const merging = worktrees.merge(project, worktree, { head, tree });
     await expect(merging).rejects.toMatchObject({
-      code: 'uncommitted_work',
-      message: expect.stringContaining('feature.txt'),
+      code: 'branch_left',
+      message: expect.stringContaining('on the branch elsewhere'),
     });
     expect(await git(path, 'rev-parse', 'HEAD')).toBe(before);
   });

@@ -4,7 +4,6 @@ import type {
   BranchList,
   CommitOrder,
   DiffQuery,
-  Elsewhere,
   GitSettingItem,
   MergePlan,
   Project,
@@ -16,39 +15,29 @@ import type {
   Worktree,
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
-import { createKeyedMutex, type KeyedMutex } from '../lib/keyed-mutex.ts';
+import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import { LOCAL, MCP } from '../lib/settings-files.ts';
 import { type Checkouts, checkouts } from './checkouts.ts';
 import { commitWorktree, requireCommittable } from './commit-worktree.ts';
 import { createCommittedFiles } from './committed-files.ts';
-import { type MergeIdea, planMerge, undoRefusal } from './completion.ts';
+import { type MergeIdea, planFinish, undoRefusal } from './completion.ts';
 import { type Contents, withContents } from './contents.ts';
 import { diffOf } from './diff.ts';
-import {
-  elsewhereOf,
-  elsewhereWords,
-  goBackToBranch,
-  isAway,
-  requireOnBranch,
-  takeBranch,
-  type WentBack,
-} from './elsewhere.ts';
+import { type OffBranch, offBranch, requireOnBranch } from './elsewhere.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
 import { createFileSuggestions } from './file-suggestions.ts';
 import { createGeneratedFiles } from './generated-files.ts';
 import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
-import { misplacedAt, replaced } from './git/locate-checkout.ts';
 import { afterOtherGit } from './git/other-git.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
-import type { KeepOrder } from './keep-worktree.ts';
 import { type KeptTurns, keptTurns } from './kept-turns.ts';
 import { type LeftByStart, leftByStart } from './left-by-start.ts';
 import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
 import { type BaseWish, knownBase, newestBase } from './newest-base.ts';
 import { type Publishing, publishing } from './publishing.ts';
-import { type Remade, type RemakeParts, remakeWorktree } from './remake-worktree.ts';
+import { type InPlace, inPlace } from './remake-worktree.ts';
 import { planRemoval, type RemovalOrder, type Removed, removeWorktree } from './remove-worktree.ts';
 import {
   foldersAbove,
@@ -82,14 +71,8 @@ export interface EnsureOptions {
   tell?: (notice: string) => void;
 }
 
-/** What `remake` needs to know. */
-export interface RemakeOrder extends Pick<RemakeParts, 'recorded' | 'keep'> {
-  /** Receives further notices for people. */
-  tell?: RemakeParts['tell'];
-}
-
 /** One worktree and branch for each stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
-export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns, LeftByStart {
+export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns, LeftByStart, OffBranch, InPlace {
   /**
    * Returns the top folder of the repository that contains `path`.
    * @throws Rejection `not_a_repository`, `no_commits`
@@ -104,13 +87,6 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns,
    * @throws OperationalError `worktree_failed`; `worktree_replaced` if something else stands at the recorded place, or nothing
    */
   ensure(project: Project, stageId: StageId, recorded: Worktree | null, options?: EnsureOptions): Promise<Worktree>;
-  /**
-   * Puts the stage's worktree back into its place, if something else stands there, or nothing.
-   * @throws OperationalError `worktree_failed`; a system error
-   */
-  remake(project: Project, stageId: StageId, order: RemakeOrder): Promise<Remade>;
-  /** Throws unless the worktree stands where it was made. @throws OperationalError `worktree_replaced` */
-  requireInPlace(project: Pick<Project, 'path'>, worktree: Pick<Worktree, 'path'>): void;
   /** Returns the revision at which a new stage begins, after a fetch if that is wished. @throws OperationalError `fetch_failed` */
   newestBase(project: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null>;
   /** As `newestBase`, by what was fetched last. */
@@ -159,19 +135,6 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns,
   ): Promise<void>;
   /** Returns what a merge would do now. @throws Rejection `merge_refused`; OperationalError `worktree_failed` */
   planMerge(project: Project, worktree: Worktree, idea: MergeIdea): Promise<MergePlan>;
-  /** Returns where the worktree is, if not on the stage's branch; null if it is. @throws OperationalError `worktree_failed` */
-  elsewhere(project: Project, worktree: Worktree): Promise<Elsewhere | null>;
-  /**
-   * Makes what the worktree is at the stage's branch. No commit becomes unreachable.
-   * @returns the name of the branch @throws Rejection `branch_left`, `head_moved`, `no_worktree`
-   */
-  takeBranch(project: Project, worktree: Worktree, seen: { head?: string | undefined }): Promise<string>;
-  /** Sets the worktree back to the stage's branch, and keeps what no ref has. @throws Rejection as `takeBranch` */
-  goBack(
-    project: Project,
-    worktree: Worktree,
-    order: { head?: string | undefined; keep: KeepOrder },
-  ): Promise<WentBack>;
   /** Returns the commit of a planned merge that was made since; null if there is none. Ends one that was left unfinished. */
   settleMerge(project: Project, planned: Merged): Promise<string | null>;
   /** Returns why the merge cannot be taken back; null if it can. */
@@ -220,14 +183,6 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     inspect: (path) => inspectRepository(git, path),
     ensure: (project, stageId, recorded, { start = { base: null, branch: null }, tell = () => undefined } = {}) =>
       makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, start, tell })),
-    remake: (project, stageId, { tell = () => undefined, ...order }) =>
-      makings(project.path, () =>
-        remakeWorktree({ ...order, git, dataDir, project, stageId, tell, start: { base: null, branch: null } }),
-      ),
-    requireInPlace: (project, worktree) => {
-      const stands = misplacedAt(project.path, worktree.path);
-      if (stands !== null) throw replaced(stands);
-    },
     knownBase: (project, wish) => knownBase(git, project, wish),
     newestBase: (project, wish) => makings(project.path, () => newestBase(git, project, wish)),
     requireStartPoint: (project, start) => requireStartPoint(git, project, start),
@@ -239,7 +194,9 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     },
     withContents: (worktree, use) => withContents(git, worktree, use),
     suggestFiles: ({ path }, query) => suggestFiles(path, query),
-    ...finishing(git, makings),
+    ...finishing(git),
+    ...offBranch(git, makings),
+    ...inPlace({ git, dataDir, makings }),
     ...publishing(git),
     ...takingAway(git, makings),
     ...keptTurns(git, generated, dataDir),
@@ -308,20 +265,14 @@ type Finishing = Pick<
   | 'undoRefusal'
   | 'undoMerge'
   | 'isUndone'
-  | 'elsewhere'
-  | 'takeBranch'
-  | 'goBack'
 >;
 
 /** Committing and merging the work of a stage, and taking that back. */
-function finishing(git: Git, makings: KeyedMutex): Finishing {
+function finishing(git: Git): Finishing {
   /** By main checkout: concurrent merges would see, and undo, each other's work. */
   const merges = createKeyedMutex();
   return {
-    async commit(project, worktree, order) {
-      await requireOnBranch(git, project, worktree, { commits: true });
-      return commitWorktree(git, project, worktree, order);
-    },
+    commit: (project, worktree, order) => commitWorktree(git, project, worktree, order),
     async requireCommittable(project, worktree, seen) {
       await afterOtherGit(git, worktree.path); // before anything is read: it may be a commit
       await requireOnBranch(git, project, worktree, { commits: true });
@@ -335,18 +286,7 @@ function finishing(git: Git, makings: KeyedMutex): Finishing {
       await requireOnBranch(git, project, worktree);
       return merges(project.path, () => mergeInto(git, project, worktree, order));
     },
-    async planMerge(project, worktree, idea) {
-      const elsewhere = await elsewhereOf(git, project, worktree);
-      const plan = await planMerge(git, project, worktree, idea);
-      if (elsewhere === null) return plan;
-      if (!isAway(elsewhere)) return { ...plan, elsewhere };
-      // Compared with the stage's branch, what was committed elsewhere would count as uncommitted.
-      const refusal = elsewhereWords(elsewhere);
-      return { ...plan, elsewhere, refusal, conflicts: [], uncommitted: [], uncommittedCount: elsewhere.uncommitted };
-    },
-    elsewhere: (project, worktree) => elsewhereOf(git, project, worktree),
-    takeBranch: (project, worktree, seen) => makings(project.path, () => takeBranch(git, project, worktree, seen)),
-    goBack: (project, worktree, order) => makings(project.path, () => goBackToBranch(git, project, worktree, order)),
+    planMerge: (project, worktree, idea) => planFinish(git, project, worktree, idea),
     settleMerge: (project, planned) =>
       merges(project.path, async () => {
         const commit = await findMerge(git, project, planned);

@@ -132,11 +132,11 @@ it('commits nothing on another branch than the stage’s', async () => {
   const { path, complete } = await setUp();
   await git(path, 'checkout', '--quiet', '--detach');
   await writeFile(join(path, 'a.txt'), 'work\n');
-  const refused = expect.objectContaining({ code: 'commit_refused', message: expect.stringContaining('on no branch') });
+  const refused = expect.objectContaining({ code: 'branch_left', message: expect.stringContaining('on no branch') });
   await expect(complete({ merge: true, commit: { message: 'Work' } })).rejects.toEqual(refused);
   await git(path, 'checkout', '--quiet', '-b', 'other');
   await expect(complete({ merge: true, commit: { message: 'Work' } })).rejects.toMatchObject({
-    message: expect.stringContaining('on other'),
+    message: expect.stringContaining('on the branch other'),
   });
 });
 

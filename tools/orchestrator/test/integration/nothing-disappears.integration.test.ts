@@ -107,7 +107,7 @@ it('reopens a done stage for a message, which Claude gets in the same conversati
   expect(await columnOf(kit, stageId)).toBe('review');
 });
 
-it('recreates the worktree of a merged stage on reopening; if the branch is gone, from the current commit', async () => {
+it('makes the worktree of a merged stage again for a person; if the branch is gone, from the current commit', async () => {
   const kit = await createKit();
   const { client, repo } = kit;
   const stageId = await doneStage(kit, true);
@@ -118,12 +118,19 @@ it('recreates the worktree of a merged stage on reopening; if the branch is gone
   await git(repo, 'add', '.');
   await git(repo, 'commit', '--quiet', '-m', 'Later');
   await client.command('send_message', { stageId, message: said('Second.') });
+  await client.state(stageId, 'failed');
+  const { session } = (await client.command('get_stage', { stageId })).stage;
+  expect(session?.lastTurn).toMatchObject({
+    ...{ code: 'worktree-replaced', message: expect.stringMatching(/no worktree at .* is gone, too/) },
+  });
+  await client.command('remake_worktree', { stageId });
+  await client.command('start_stage', { stageId });
   await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'Second.']);
   const again = (await client.command('get_stage', { stageId })).stage.worktree;
   expect(again).toEqual({ ...worktree, base: await git(repo, 'rev-parse', 'HEAD') });
   await access(join(again?.path ?? '', 'later.txt'));
   const notice = (await client.transcript(stageId)).find((e) => e.kind === 'notice' && e.code === 'worktree');
-  expect(notice).toMatchObject({ text: expect.stringContaining('current commit') });
+  expect(notice).toMatchObject({ text: expect.stringMatching(/Ada had the worktree made again.*current commit/) });
 });
 
 it('refuses a message that would resume a session while claude is missing, and loses none of its text', async () => {

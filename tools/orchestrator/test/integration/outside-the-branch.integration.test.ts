@@ -1,4 +1,4 @@
-import { access, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
@@ -152,4 +152,31 @@ it('does not start Claude in a worktree that is gone, and does after a clean-up'
   await client.command('remake_worktree', { stageId });
   await client.command('start_stage', { stageId });
   await client.state(stageId, 'idle');
+});
+
+it('gives an idle process nothing to do in a folder that is not its worktree', async () => {
+  const kit = await createKit();
+  const { client, folder } = kit;
+  const stageId = await ran(kit, COMMIT);
+  const { path } = await worktreeOf(kit, stageId);
+  await rename(path, join(folder, 'away'));
+  await mkdir(path);
+  const bash = { name: 'Bash', input: { command: 'touch made', description: 'Make' } };
+  await client.command('send_message', {
+    stageId,
+    message: prompt({ steps: [{ tools: [bash] }, { text: 'Second.' }] }),
+  });
+  await client.state(stageId, 'failed');
+  const { session } = await stageOf(kit, stageId);
+  expect(session).toMatchObject({ queued: 1, lastTurn: { code: 'worktree-replaced' } });
+  expect(session?.lastTurn?.message).toContain('is an empty folder');
+  await expect(access(join(path, 'made'))).rejects.toThrow();
+  await client.command('remake_worktree', { stageId });
+  await client.command('start_stage', { stageId });
+  const pending = async () => (await client.command('get_pending', { stageId })).pending;
+  await until('Claude asks again', async () => (await pending()).length > 0);
+  const requestId = (await pending())[0]?.requestId;
+  await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await client.state(stageId, 'idle');
+  await access(join(path, 'made'));
 });

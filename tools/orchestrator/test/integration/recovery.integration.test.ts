@@ -52,7 +52,7 @@ it('continues a session whose folder was deleted', async () => {
   await kit.client.state(stageId, 'idle');
 });
 
-it('recreates a deleted worktree from its branch', async () => {
+it('starts nothing in a deleted worktree, and makes it again from its branch for a person', async () => {
   const kit = await createKit();
   const stageId = await kit.startStage(said('First.'));
   await kit.client.state(stageId, 'idle');
@@ -60,6 +60,9 @@ it('recreates a deleted worktree from its branch', async () => {
   const { stage } = await kit.client.command('get_stage', { stageId });
   await rm(stage.worktree?.path ?? '', { recursive: true });
   await kit.client.command('send_message', { stageId, message: said('Second.') });
+  await kit.client.state(stageId, 'failed');
+  await kit.client.command('remake_worktree', { stageId });
+  await kit.client.command('start_stage', { stageId });
   const second = async () =>
     (await kit.client.transcript(stageId)).some((entry) => entry.kind === 'text' && entry.text === 'Second.');
   await expect.poll(second).toBe(true);

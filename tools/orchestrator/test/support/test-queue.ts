@@ -12,6 +12,7 @@ export const testQueue = ({ store, edges }: TestSession, parts: Partial<MessageQ
     resumeWith: async () => true,
     requireClaude: async () => undefined,
     takeBackIfGone: async () => undefined,
+    endIfReplaced: async () => undefined,
     interrupt: async () => undefined,
     onInterruptFailed: () => undefined,
     confirmationMs: 10,

@@ -40,7 +40,7 @@ it('says what deleting a stage removes and keeps, and what became of it', async 
   within(await dialog.findByRole('list', { name: 'Moved to the trash' })).getByText('notes/plan.md');
   within(dialog.getByRole('list', { name: 'Dependencies and build results' })).getByText('2.0 kB');
   dialog.getByText(
-    /2 commits that no branch has \(it is on no branch\) go to the trash for 30 days\. The branch other stays/,
+    /2 commits that no branch has \(the worktree is on no branch\) go to the trash for 30 days\. The branch other stays/,
   );
   expect(dialog.getByRole('checkbox')).toHaveProperty('checked', true);
   await user.click(dialog.getByRole('button', { name: 'Delete' }));

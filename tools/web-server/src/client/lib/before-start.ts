@@ -14,6 +14,6 @@ export const BEFORE_START_WORDS: Readonly<Record<BeforeStart, { text: string; to
   'setup-failed': { text: 'its worktree could not be set up', tone: 'fail' },
   'fetch-failed': { text: 'nothing could be fetched', tone: 'fail' },
   'settings-invalid': { text: 'callboard.yaml cannot be used', tone: 'fail' },
-  'worktree-replaced': { text: 'its worktree is not in its place', tone: 'fail' },
+  'worktree-replaced': { text: 'worktree not in its place', tone: 'fail' },
   'settings-not-agreed': { text: 'callboard.yaml waits for your agreement', tone: 'needs' },
 };

@@ -91,12 +91,12 @@ export function leftWords(plan: MergePlan | null): string | null {
   const { branch, commits, uncommitted, uncommittedCount: open, into, elsewhere } = plan;
   const other = elsewhere === null ? 0 : elsewhere.commits;
   if (elsewhere !== null && (other > 0 || open > 0)) {
-    const there = elsewhere.branch ?? `no branch (${elsewhere.head.slice(0, 7)})`;
+    const there = elsewhere.branch === null ? 'in the worktree, on no branch' : `on ${elsewhere.branch}`;
     const parts = [
       ...(open > 0 ? [count(open, 'uncommitted file')] : []),
       ...(other > 0 ? [count(other, 'commit')] : []),
     ];
-    return `${parts.join(' and ')} that ${branch} lacks would stay on ${there}. You can merge later.`;
+    return `${parts.join(' and ')} that ${branch} lacks would stay ${there}. You can merge later.`;
   }
   const parts = [
     ...(open > 0 ? [`${count(open, 'file')} with uncommitted changes (${named(uncommitted, open)})`] : []),

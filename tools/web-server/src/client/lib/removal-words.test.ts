@@ -42,7 +42,7 @@ it('names what is on no branch, other branches and stashes', () => {
   };
   expect(removalWords({ ...NOTHING, loose })).toEqual([
     'A rebase in it is half done.',
-    '2 commits that no branch has (it is on no branch) and 1 earlier commit that only the reflog has go to the trash for 30 days.',
+    '2 commits that no branch has (the worktree is on no branch) and 1 earlier commit that only the reflog has go to the trash for 30 days.',
     'The branch other stays, with 1 unmerged commit.',
     '1 stash made in it stays in the repository (On other: for later).',
   ]);

@@ -21,7 +21,7 @@ export function removalWords({ worktree, left, branch, loose }: Removal): string
 /** What there is beside the branch, and what becomes of it. */
 function looseWords({ branch, commits, earlier, operation, branches, stashes }: LooseWork): string[] {
   const half = operation === null ? [] : [`A ${operation === 'am' ? 'rebase' : operation} in it is half done.`];
-  const where = branch === null ? 'it is on no branch' : `it is on ${branch}`;
+  const where = branch === null ? 'the worktree is on no branch' : `the worktree is on ${branch}`;
   const parts = [
     ...(commits > 0 ? [`${count(commits, 'commit')} that no branch has (${where})`] : []),
     ...(earlier > 0 ? [`${count(earlier, 'earlier commit')} that only the reflog has`] : []),

@@ -60,7 +60,7 @@ export function FinishPanel(props: FinishPanelProps) {
       </p>
     );
   if (error !== null)
-    return <ErrorNote lead="The changes could not be read." error={error} retry={() => void refetch()} />;
+    return <ErrorNote lead="The changes could not be read." error={error} stageId={id} retry={() => void refetch()} />;
   if (data === undefined) return <Loader size="sm" color="gray" role="img" aria-label="Reading the changes" />;
   const reading = { choice, method, choose, isReading: isFetching, readAgain: () => void refetch() };
   if (choice === 'pull-request' && data.plan !== null)
@@ -80,14 +80,16 @@ interface KnownProps extends FinishPanelProps {
 
 /** Finishes by a pull request; the stage is done when that is merged, or at once by the lesser button. */
 function ByPullRequest(props: KnownProps) {
-  const { stage, choice, choose, done } = props;
+  const { stage, choice, choose, done, completion } = props;
+  const { plan } = completion;
+  const isAway = plan !== null && plan.elsewhere !== null && plan.refusal !== null;
   const finish = useFinishStage(stage, done);
   const isOff = !useCanCommand() || finish.isPending;
   return (
     <div className={css.finish}>
       <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
+      {isAway ? <p className={css.line}>{plan.refusal}</p> : <PullRequestPanel stage={stage} done={done} />}
       <Elsewhere {...props} />
-      <PullRequestPanel stage={stage} done={done} />
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
       <div className={css.actions}>
         <CompleteOnly {...props} finish={finish} isLesser isOff={isOff} />
@@ -282,7 +284,7 @@ function OtherWays({ stage, plan, done, isReading, readAgain }: KnownProps & { p
     <>
       {/* Without a target, it is the main checkout that has to be mended: a commit here changes nothing. */}
       {plan.into !== null && plan.uncommittedCount > 0 && asks('Ask Claude to commit', askToCommit, false)}
-      <Button loading={isReading} onClick={readAgain}>
+      <Button variant={plan.elsewhere === null ? 'filled' : 'default'} loading={isReading} onClick={readAgain}>
         Check again
       </Button>
     </>

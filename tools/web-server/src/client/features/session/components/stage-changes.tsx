@@ -46,7 +46,14 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
       {(stage.worktree === null || all.data !== undefined) && (
         <LinkedComment stageId={stage.id} paths={all.data?.files.map(({ path }) => path) ?? null} />
       )}
-      {error !== null && <ErrorNote lead="The changes could not be read." error={error} retry={() => void refetch()} />}
+      {error !== null && (
+        <ErrorNote
+          lead="The changes could not be read."
+          error={error}
+          stageId={stage.id}
+          retry={() => void refetch()}
+        />
+      )}
       {error !== null && range !== '' && (
         <Button variant="default" size="compact-sm" onClick={() => useReviewUi.getState().setRange(stage.id, '')}>
           Show all changes
