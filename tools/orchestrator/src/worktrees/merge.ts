@@ -4,6 +4,7 @@ import type { Git, GitResult } from './git/git.ts';
 import { MERGES_INTO } from './git/hooks-folder.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { requireNoOtherGit } from './git/other-git.ts';
+import { requireNothingInTheWay } from './in-the-way.ts';
 import { createCommitMaker } from './make-commits.ts';
 import { conflict, countMissing, type MergeOutcome, tryMerge } from './merge-outcome.ts';
 import {
@@ -65,6 +66,7 @@ export async function requireMergeable(
   const commit = await trialCommit(git, worktree, contents);
   const outcome = await tryMerge(git, project.path, worktree, { method, previous: target.previous, commit });
   if (outcome.conflicts.length > 0) throw conflict(worktree, target.into, outcome);
+  await requireNothingInTheWay(git, project.path, { previous: target.previous, commit, outcome });
   return { ...target, head: contents.head, outcome };
 }
 

@@ -3,6 +3,7 @@ import { Rejection } from '../lib/errors.ts';
 import type { Git } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { requireNoOtherGit } from './git/other-git.ts';
+import { reasonAgainstMove } from './in-the-way.ts';
 import type { Merged } from './merge.ts';
 import { changedFiles, namedFiles } from './merge-plan.ts';
 import { isIn } from './recorded-merges.ts';
@@ -30,7 +31,7 @@ export async function reasonAgainstUndo(git: Git, project: Project, merge: Stage
   if (pushed !== '') return `${commit.slice(0, 7)} was pushed (${pushed.split('\n')[0]}).`;
   const changed = await changedFiles(git, path);
   if (changed.length > 0) return `The main checkout at ${path} has uncommitted changes (${namedFiles(changed)}).`;
-  return null;
+  return reasonAgainstMove(git, path, commit, previous);
 }
 
 /**
