@@ -7,6 +7,8 @@ import {
   type Stage,
   type StageId,
 } from '@callboard/contract';
+import { settlesWithin } from '@callboard/runtime/settles-within';
+import { pause } from '@callboard/runtime/waits';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -39,6 +41,13 @@ export interface StageCompletionParts {
   endIfIdle: (stageId: StageId, reason: string) => Promise<boolean>;
 }
 
+/** Between two attempts to settle what was interrupted. */
+const SETTLE_AGAIN_MS = 5_000;
+/** How long a start waits for what was interrupted. */
+const SETTLES_MS = 20_000;
+/** How long a stop waits for merges. The supervisor waits for five seconds. */
+const ENDS_MS = 3_000;
+
 type CompleteInput = CommandInput<'complete_stage'>;
 
 /** Completes stages, merges their work, and takes both back. */
@@ -65,11 +74,8 @@ export interface StageCompletion {
 
 export function createStageCompletion(parts: StageCompletionParts): StageCompletion {
   const { store, worktrees, intents, endings, log } = parts;
-  const stopping = new AbortController();
-  /** A stage is completed, or that taken back, once at a time. */
-  const byStage = createKeyedMutex();
-  const settled = (stageId: StageId) => intents.settle(stageId, stopping.signal);
-  const last = new Set<Promise<void>>();
+  const turns = createTurns(intents, log);
+  const settled = turns.settle;
 
   async function find(stageId: StageId): Promise<{ stage: Stage; project: Project }> {
     const stage = await requireStage(store.read, stageId);
@@ -78,13 +84,13 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
 
   return {
     complete: (input, actor) =>
-      byStage(input.stageId, async () => {
+      turns.take(input.stageId, async () => {
         await settled(input.stageId);
         await complete(parts, { ...(await find(input.stageId)), input, actor });
       }),
 
     mergedElsewhere: (stageId, merged, actor) =>
-      byStage(stageId, async () => {
+      turns.take(stageId, async () => {
         await settled(stageId);
         const { stage } = await find(stageId);
         if (stage.merged !== null) return;
@@ -93,7 +99,7 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
       }),
 
     undo: (stageId, actor) =>
-      byStage(stageId, async () => {
+      turns.take(stageId, async () => {
         await settled(stageId);
         const { stage, project } = await find(stageId);
         if (stage.completedAt === null) throw new Rejection('not_done', `${stageId} is not done.`);
@@ -116,17 +122,67 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
 
     async settleInterrupted() {
       for (const { stageId, isRunning } of await intents.pending()) {
-        const settling = byStage(stageId, () => settled(stageId)).catch((error: unknown) => {
-          if (!stopping.signal.aborted) log.error({ err: error, stageId }, 'settling an interrupted merge failed');
-        });
-        last.add(settling);
-        if (!isRunning) await settling;
+        const settling = turns.settleLater(stageId);
+        if (!isRunning) await settlesWithin(settling, SETTLES_MS);
       }
     },
 
+    stop: turns.stop,
+  };
+}
+
+/** A stage is completed, or that taken back, once at a time; what was interrupted is settled between. */
+interface Turns {
+  take(stageId: StageId, work: () => Promise<void>): Promise<void>;
+  /** Settles what was interrupted, during a turn. @throws OperationalError `worktree_failed` */
+  settle(stageId: StageId): Promise<void>;
+  /** Settles what was interrupted, until it works: the disk may be full at first. Never rejects. */
+  settleLater(stageId: StageId): Promise<void>;
+  stop(): Promise<void>;
+}
+
+function createTurns(intents: MergeIntents, log: Logger): Turns {
+  const stopping = new AbortController();
+  const byStage = createKeyedMutex();
+  const settling = new Set<Promise<void>>();
+  const taken = new Set<Promise<void>>();
+  const settle = (stageId: StageId) => intents.settle(stageId, stopping.signal);
+
+  async function keepSettling(stageId: StageId): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        return await byStage(stageId, () => settle(stageId));
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        log.error({ err: error, stageId }, 'settling an interrupted merge failed');
+        await pause(SETTLE_AGAIN_MS, stopping.signal);
+      }
+    }
+  }
+
+  function settleLater(stageId: StageId): Promise<void> {
+    const one = keepSettling(stageId).finally(() => settling.delete(one));
+    settling.add(one);
+    return one;
+  }
+
+  return {
+    settle,
+    settleLater,
+    take(stageId, work) {
+      const done = byStage(stageId, work).catch((error: unknown) => {
+        if (!(error instanceof Rejection)) void settleLater(stageId); // git may have left an intent
+        throw error;
+      });
+      const ended = done.catch(() => undefined).finally(() => taken.delete(ended));
+      taken.add(ended);
+      return done;
+    },
     async stop() {
+      // Git that is killed in the middle would have to be settled at the next start.
+      await settlesWithin(Promise.all(taken), ENDS_MS);
       stopping.abort();
-      await Promise.all(last);
+      await Promise.all(settling);
     },
   };
 }

@@ -10,7 +10,7 @@ import type { StageEndings } from './stage-endings.ts';
 
 export interface MergeIntentsParts {
   store: Store;
-  worktrees: Pick<Worktrees, 'settleMerge' | 'isUndone'>;
+  worktrees: Pick<Worktrees, 'settleMerge' | 'settleUndo'>;
   endings: StageEndings;
   edges: Pick<Edges, 'newId'>;
   log: Logger;
@@ -58,15 +58,16 @@ export function createMergeIntents(parts: MergeIntentsParts): MergeIntents {
     const project = stage === null ? null : await store.read.projects.find(stage.projectId);
     if (project === null) return;
     log.info({ stageId, kind }, 'settling an interrupted merge');
+    const { since = Date.parse(merge.at) } = intent;
     if (kind === 'undo') {
-      if (await worktrees.isUndone(project, merge)) await endings.undone(stageId, actor);
-      else await drop(stageId);
-      return;
+      const { isUndone, foreign } = await worktrees.settleUndo(project, merge, since);
+      if (isUndone) return endings.undone(stageId, actor, foreign);
+      return endings.interrupted(stageId, { kind, merge, foreign });
     }
-    const commit = await worktrees.settleMerge(project, merge);
-    if (commit === null) return drop(stageId);
+    const { commit, foreign } = await worktrees.settleMerge(project, merge, since);
+    if (commit === null) return endings.interrupted(stageId, { kind, merge, foreign });
     try {
-      await endings.done(stageId, { ...merge, commit }, actor);
+      await endings.done(stageId, { ...merge, commit }, actor, foreign);
     } catch (error) {
       if (!(error instanceof Rejection)) throw error; // the stage works again; its transcript tells of the merge
     }
@@ -81,7 +82,8 @@ export function createMergeIntents(parts: MergeIntentsParts): MergeIntents {
       await store.sync(); // a power cut must not lose the records of work that is merged
       return store.transact(async (tx) => {
         const id = edges.newId();
-        await tx.mergeIntents.save({ stageId, id, kind, merge: { at: tx.now, ...merge }, actor });
+        const since = Date.now();
+        await tx.mergeIntents.save({ stageId, id, kind, merge: { at: tx.now, ...merge }, since, actor });
         return { [MARKER]: id };
       });
     },

@@ -1,10 +1,12 @@
 import type { MergeMethod, Stage, StageId, StageMerge, Worktree } from '@callboard/contract';
 import { changeSession } from '../domain/change-session.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
-import { addNotice } from '../domain/session-change.ts';
+import { addNotice, type Notice } from '../domain/session-change.ts';
 import { Rejection } from '../lib/errors.ts';
+import type { MergeIntent } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { changedMeanwhile } from '../worktrees/merge.ts';
 import { requireCompletable } from './stages.ts';
 
 /** Stores that a stage is done, or no longer: with its merge, and without its intent. */
@@ -14,9 +16,24 @@ export interface StageEndings {
    * @throws Rejection `stage_running` if it got work during the merge: the transcript then tells of the merge; as
    *   `requireCompletable` if nothing was merged
    */
-  done(stageId: StageId, merged: Omit<StageMerge, 'at'> | null, actor: string): Promise<void>;
+  done(
+    stageId: StageId,
+    merged: Omit<StageMerge, 'at'> | null,
+    actor: string,
+    foreign?: readonly string[],
+  ): Promise<void>;
   /** Takes the last completion back: the stage is as before it. @throws Rejection `not_done` */
-  undone(stageId: StageId, actor: string): Promise<void>;
+  undone(stageId: StageId, actor: string, foreign?: readonly string[]): Promise<void>;
+  /** Tells that a merge, or its undoing, was interrupted and has changed nothing. */
+  interrupted(stageId: StageId, what: Interrupted): Promise<void>;
+}
+
+/** A merge, or its undoing, that was taken back. */
+export interface Interrupted {
+  kind: MergeIntent['kind'];
+  merge: StageMerge;
+  /** Files in the main checkout that somebody else changed meanwhile. */
+  foreign: readonly string[];
 }
 
 const short = (commit: string): string => commit.slice(0, 7);
@@ -29,12 +46,13 @@ export interface StageEndingsParts {
 
 export function createStageEndings({ store, onDone = () => undefined }: StageEndingsParts): StageEndings {
   return {
-    async done(stageId, merged, actor) {
+    async done(stageId, merged, actor, foreign = []) {
       const isDone = await store.transact(async (tx) => {
         await tx.mergeIntents.remove(stageId);
         const stage = await requireStage(tx, stageId);
         if (merged === null) await requireCompletable(tx, stage);
         else await addMergeNotice(tx, stageId, merged, actor);
+        await addForeignNotice(tx, stageId, foreign);
         const kept = merged === null ? null : { ...merged, at: tx.now };
         const worktree = withMerge(stage.worktree, kept);
         // A message has started it again meanwhile.
@@ -49,17 +67,32 @@ export function createStageEndings({ store, onDone = () => undefined }: StageEnd
       throw new Rejection('stage_running', message);
     },
 
-    undone: (stageId, actor) =>
+    undone: (stageId, actor, foreign = []) =>
       store.transact(async (tx) => {
         await tx.mergeIntents.remove(stageId);
         const stage = await requireStage(tx, stageId);
         const { completedAt, merged } = stage;
         if (completedAt === null) throw new Rejection('not_done', `${stageId} is not done.`);
         if (merged !== null) await addUndoNotice(tx, stageId, merged, actor);
+        await addForeignNotice(tx, stageId, foreign);
         // Merged later than it was completed: only the merge is taken back.
         const before = { ...stage, worktree: withoutMerge(stage.worktree, merged) };
         if (merged !== null && merged.at !== completedAt) await save(tx, { ...before, merged: null });
         else await reopenStage(tx, before, actor);
+      }),
+
+    interrupted: (stageId, { kind, merge, foreign }) =>
+      store.transact(async (tx) => {
+        await tx.mergeIntents.remove(stageId);
+        const { method, branch, into, commit } = merge;
+        const was =
+          kind === 'merge' ? `the ${method} of ${branch} into ${into}` : `undoing the ${method} ${short(commit)}`;
+        const text =
+          kind === 'merge'
+            ? `Callboard was ended during ${was}. Nothing was merged, and the main checkout is as before. Complete the stage again.`
+            : `Callboard was ended while it was ${was}. The ${method} stays in ${into}. Undo it again if you still want that.`;
+        await addMergeEntry(tx, stageId, { level: 'warning', code: 'merge-undone', text });
+        await addForeignNotice(tx, stageId, foreign);
       }),
   };
 }
@@ -108,7 +141,18 @@ async function addUndoNotice(tx: Tx, stageId: StageId, merged: StageMerge, actor
   await addTo(tx, stageId, 'merge-undone', text);
 }
 
-async function addTo(tx: Tx, stageId: StageId, code: 'merged' | 'merge-undone', text: string): Promise<void> {
+async function addForeignNotice(tx: Tx, stageId: StageId, foreign: readonly string[]): Promise<void> {
+  if (foreign.length === 0) return;
+  await addMergeEntry(tx, stageId, { level: 'warning', code: 'merge-undone', text: changedMeanwhile(foreign) });
+}
+
+async function addTo(tx: Tx, stageId: StageId, code: MergeNotice['code'], text: string): Promise<void> {
+  await addMergeEntry(tx, stageId, { level: 'info', code, text });
+}
+
+type MergeNotice = Notice & { code: 'merged' | 'merge-undone' };
+
+async function addMergeEntry(tx: Tx, stageId: StageId, notice: MergeNotice): Promise<void> {
   if ((await tx.sessions.find(stageId)) === null) return;
-  await changeSession(tx, stageId, (change) => addNotice(change, tx.now, { level: 'info', code, text }));
+  await changeSession(tx, stageId, (change) => addNotice(change, tx.now, notice));
 }

@@ -153,8 +153,10 @@ export const MergeIntent = z.object({
   /** Marks the git that does it. */
   id: z.string(),
   kind: z.enum(['merge', 'undo']),
-  /** `commit` is not known before a merge. */
+  /** `commit` is the head of the stage's branch if git makes the merge in the main checkout. */
   merge: StageMerge,
+  /** When it began by the clock of the machine, in milliseconds since 1970. Older releases stored none. */
+  since: z.number().optional(),
   actor: z.string(),
 });
 export type MergeIntent = z.infer<typeof MergeIntent>;

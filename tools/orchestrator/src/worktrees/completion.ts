@@ -11,6 +11,7 @@ import { OperationalError, Rejection } from '../lib/errors.ts';
 import { requireCommittable } from './commit-worktree.ts';
 import { elsewhereOf, elsewhereWords, isAway } from './elsewhere.ts';
 import type { Git } from './git/git.ts';
+import { requireNothingInTheWay } from './in-the-way.ts';
 import { type MergeOutcome, tryMerge } from './merge-outcome.ts';
 import {
   readContents,
@@ -64,17 +65,29 @@ async function planMerge(
   if ('refusal' in outcome) return { ...seen, ...NOTHING, into, files: open.length, refusal: outcome.refusal };
   const { commits, files, conflicts, stoppedAt, since } = outcome;
   const hasMore = open.length > 0;
-  const checked = await orRefusal(
-    requireClean(git, project).then(() => (hasMore ? requireCommittable(git, project, worktree, {}) : null)),
-  );
+  const checked = await refusalOf(requirePossible(git, project, worktree, { previous, contents, hasMore, outcome }));
   const squashed = { title, previous, head, since, hasMore };
   return {
     ...seen,
     ...{ into, files, conflicts, stoppedAt },
     commits: Math.max(0, commits - (hasMore ? 1 : 0)), // the trial commit is none
     message: method === 'squash' ? await draftSquashMessage(git, project.path, squashed) : null,
-    refusal: checked !== null && 'refusal' in checked ? checked.refusal : null,
+    refusal: checked,
   };
+}
+
+/** @throws Rejection `merge_refused`, `commit_refused` */
+async function requirePossible(
+  git: Git,
+  project: Project,
+  worktree: Worktree,
+  plan: { previous: string; contents: WorktreeContents; hasMore: boolean; outcome: MergeOutcome },
+): Promise<unknown> {
+  const { previous, contents, hasMore, outcome } = plan;
+  await requireClean(git, project);
+  const commit = await trialCommit(git, worktree, contents);
+  await requireNothingInTheWay(git, project.path, { previous, commit, outcome });
+  return hasMore ? requireCommittable(git, project, worktree, {}) : null;
 }
 
 async function outcomeOf(
@@ -95,6 +108,12 @@ export async function undoRefusal(git: Git, project: Project, merge: StageMerge)
     if (error instanceof OperationalError) return messageOf(error);
     throw error;
   }
+}
+
+/** Returns why a check refuses; null if it does not. */
+async function refusalOf(check: Promise<unknown>): Promise<string | null> {
+  const result = await orRefusal(check.then(() => ({})));
+  return 'refusal' in result ? result.refusal : null;
 }
 
 async function orRefusal<T>(check: Promise<T>): Promise<T | { refusal: string }> {

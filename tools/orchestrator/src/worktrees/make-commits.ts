@@ -7,10 +7,10 @@ import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { identityOptions } from './merge-plan.ts';
 import type { ReplayedCommit } from './replay.ts';
 
-/** A commit that is to be made: of these files, after `parent`. */
+/** A commit that is to be made: of these files, after its parents. */
 interface NewCommit {
   tree: string;
-  parent: string;
+  parents: readonly string[];
   message: string;
   /** Variables that name another author. */
   author?: Record<string, string>;
@@ -18,22 +18,36 @@ interface NewCommit {
 
 /** Makes commits that nothing points at yet, as the person, signed if the configuration says so. */
 export interface CommitMaker {
+  /** Runs the hooks `prepare-commit-msg` and `commit-msg`, as `git merge` does. */
+  merge(commit: Omit<NewCommit, 'author'>): Promise<string>;
   squash(commit: Omit<NewCommit, 'author'>): Promise<string>;
   /** Returns the newest commit. Authors, their dates and messages stay; a commit that would be the same is used as it is. */
   rebase(commits: readonly ReplayedCommit[], onto: string): Promise<string>;
 }
 
-/** @throws (both functions of the maker) Rejection `merge_refused` with git's reason, for example that it cannot sign */
+/** @throws (all functions of the maker) Rejection `merge_refused` with git's reason, for example that it cannot sign */
 export function createCommitMaker(git: Git, folder: string): CommitMaker {
-  async function make({ tree, parent, message, author = {} }: NewCommit): Promise<string> {
+  async function make(
+    { tree, parents, message, author = {} }: NewCommit,
+    edit: (file: string) => Promise<unknown> = async () => undefined,
+  ): Promise<string> {
     const temporary = await mkdtemp(join(tmpdir(), 'callboard-message-'));
     try {
       const file = join(temporary, 'message');
       await writeFile(file, message);
+      await edit(file);
       const signs = await git.try(folder, ['config', '--type=bool', '--get', 'commit.gpgSign']);
       const options = [...(await identityOptions(git, folder)), '-c', 'i18n.commitEncoding=UTF-8'];
       const sign = signs.stdout.trim() === 'true' ? ['-S'] : [];
-      const args = [...options, 'commit-tree', ...sign, tree, '-p', parent, '-F', file];
+      const args = [
+        ...options,
+        'commit-tree',
+        ...sign,
+        tree,
+        ...parents.flatMap((parent) => ['-p', parent]),
+        '-F',
+        file,
+      ];
       const made = await git.try(folder, args, { ...NO_REPLACEMENTS, ...author });
       if (!made.failed) return made.stdout.trim();
       throw new Rejection(
@@ -45,14 +59,24 @@ export function createCommitMaker(git: Git, folder: string): CommitMaker {
     }
   }
 
+  async function runMessageHooks(file: string): Promise<void> {
+    for (const [hook, ...args] of [['prepare-commit-msg', file, 'merge'] as const, ['commit-msg', file] as const]) {
+      const ran = await git.try(folder, ['hook', 'run', '--ignore-missing', hook, '--', ...args]);
+      if (!ran.failed) continue;
+      const words = `The hook ${hook} refused the merge, so nothing was merged.\n${ran.stderr || ran.stdout}`;
+      throw new Rejection('merge_refused', words.trim());
+    }
+  }
+
   return {
-    squash: make,
+    merge: (commit) => make(commit, runMessageHooks),
+    squash: (commit) => make(commit),
     async rebase(commits, onto) {
       let newest = onto;
       for (const { commit, parent, tree } of commits) {
         if (parent === newest)
           newest = commit; // nothing before it has changed
-        else newest = await make({ tree, parent: newest, ...(await describe(git, folder, commit)) });
+        else newest = await make({ tree, parents: [newest], ...(await describe(git, folder, commit)) });
       }
       return newest;
     },

@@ -9,7 +9,7 @@ import { mergeOnto, mergeTrees, requireMergedTree } from './three-way-merge.ts';
 
 /** What bringing a commit into the target in one way would do. */
 export interface MergeOutcome extends Pick<MergePlan, 'commits' | 'files' | 'conflicts' | 'stoppedAt'> {
-  /** For a squash and a rebase: the tree of the target afterwards. */
+  /** The tree of the target afterwards; null if git (before 2.38) cannot tell without merging. */
   tree: string | null;
   /** For a rebase: what it would make. */
   replayed: ReplayedCommit[];
@@ -43,7 +43,10 @@ export async function tryMerge(
   const from = since ?? (common.failed ? previous : common.stdout.trim());
   const embedded = await embeddedRepositories(git, folder, from, commit);
   if (embedded.length > 0) throw new Rejection('merge_refused', `Nothing was merged: ${embeddedWords(embedded)}`);
-  if (method === 'merge') return { ...outcome, conflicts: await findConflicts(git, folder, previous, commit) };
+  if (method === 'merge') {
+    const { tree, conflicts } = await mergeTrees(git, folder, previous, commit);
+    return { ...outcome, tree, conflicts };
+  }
   if (method === 'rebase') {
     const { commits, ...made } = await replay(git, folder, { onto: previous, head: commit, since });
     const files = made.stoppedAt === null ? await countFiles(git, folder, previous, made.tree) : counts.files;
@@ -82,11 +85,6 @@ export async function countMissing(
 async function countFiles(git: Git, folder: string, from: string, to: string): Promise<number> {
   const args = ['diff-tree', '-r', '--find-renames', '--name-only', '-z', from, to];
   return (await git.must(folder, args, NO_REPLACEMENTS)).split('\0').filter((name) => name !== '').length;
-}
-
-/** Returns the files in which a merge would conflict; none if git (before 2.38) cannot tell without merging. */
-async function findConflicts(git: Git, folder: string, previous: string, commit: string): Promise<string[]> {
-  return (await mergeTrees(git, folder, previous, commit)).conflicts;
 }
 
 export function conflict(

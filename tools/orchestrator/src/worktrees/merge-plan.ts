@@ -102,15 +102,25 @@ export async function targetOf(git: Git, project: Project): Promise<MergeTarget>
   );
 }
 
-/** @throws Rejection `merge_refused` if tracked files of the main checkout have changed */
+/** @throws Rejection `merge_refused`, with the files, if tracked files of the main checkout have changed */
 export async function requireClean(git: Git, project: Project): Promise<void> {
-  const changed = await git.must(project.path, ['status', '--porcelain', '--untracked-files=no']);
-  if (changed === '') return;
+  const changed = await changedFiles(git, project.path);
+  if (changed.length === 0) return;
   throw new Rejection(
     'merge_refused',
-    `The main checkout at ${project.path} has uncommitted changes. Commit or stash them, then merge.`,
+    `The main checkout at ${project.path} has uncommitted changes (${namedFiles(changed)}). Commit or stash them, then merge.`,
   );
 }
+
+/** Returns the tracked files of a checkout that have uncommitted changes. @throws OperationalError `worktree_failed` */
+export async function changedFiles(git: Git, checkout: string): Promise<string[]> {
+  const list = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no'];
+  return (await git.must(checkout, list)).split('\0').flatMap((line) => (line === '' ? [] : [line.slice(3)]));
+}
+
+/** Lists the first five of these files. */
+export const namedFiles = (files: readonly string[]): string =>
+  `${files.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}`;
 
 /** Returns the commit to try the merge with: the head, or one that nothing points at, with the uncommitted work. */
 export async function trialCommit(git: Git, { path }: Worktree, contents: WorktreeContents): Promise<string> {

@@ -1,13 +1,16 @@
 import type { MergeMethod, Project, SeenDiff, StageMerge, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Git, GitResult } from './git/git.ts';
+import { MERGES_INTO } from './git/hooks-folder.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { requireNoOtherGit } from './git/other-git.ts';
+import { requireNothingInTheWay } from './in-the-way.ts';
 import { createCommitMaker } from './make-commits.ts';
 import { conflict, countMissing, type MergeOutcome, tryMerge } from './merge-outcome.ts';
 import {
   identityOptions,
   type MergeTarget,
+  namedFiles,
   readContents,
   requireClean,
   requireSeen,
@@ -18,7 +21,9 @@ import {
 } from './merge-plan.ts';
 import { isIn, newestMerge } from './recorded-merges.ts';
 import { createRestorePoint } from './restore-point.ts';
+import { settleCheckout } from './settle-checkout.ts';
 import { draftSquashMessage } from './squash-message.ts';
+import { clearUnfinishedMerge } from './undo-merge.ts';
 
 /** What was merged; `at` is the store's to say. */
 export type Merged = Omit<StageMerge, 'at'>;
@@ -61,15 +66,17 @@ export async function requireMergeable(
   const commit = await trialCommit(git, worktree, contents);
   const outcome = await tryMerge(git, project.path, worktree, { method, previous: target.previous, commit });
   if (outcome.conflicts.length > 0) throw conflict(worktree, target.into, outcome);
+  await requireNothingInTheWay(git, project.path, { previous: target.previous, commit, outcome });
   return { ...target, head: contents.head, outcome };
 }
 
 /**
  * Brings a stage's newest commit into the branch that the repository's main checkout is on. Checks first for everything that
- * could fail; if git fails anyway, the main checkout is restored. The commits of a squash or a rebase are made beforehand, so
- * that a single fast-forward brings them in.
+ * could fail. The commits are made without touching the checkout; then a single fast-forward moves branch and checkout. If git
+ * fails in it, the checkout is restored.
  * @returns what was merged; null if there was nothing to merge
- * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`; whatever `mayBegin` throws
+ * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`; whatever `mayBegin` throws;
+ *   OperationalError `worktree_failed` if the checkout could not be restored: `settleMerge` does it later
  */
 export async function mergeInto(
   git: Git,
@@ -85,37 +92,67 @@ export async function mergeInto(
   const { into, previous, head, outcome } = mergeable;
   const { commits, files } = outcome;
   if (commits === 0) return mergedBefore(git, project, worktree, { ...mergeable, method });
-  const made = method === 'merge' ? null : await makeCommit(git, path, mergeable, { ...order, method });
-  const undo = await createRestorePoint(git, path, made ?? head);
+  const made = await makeCommit(git, path, mergeable, { ...order, method, branch });
   const options = [...(await identityOptions(git, path)), ...(await mergeOptionOverrides(git, path, into))];
   const planned: Merged = {
     ...{ method, commit: made ?? head, into, branch, head, previous, commits, files },
     pullRequest: null,
   };
+  const undo = made === null ? await createRestorePoint(git, path, head) : null;
+  await requireNoOtherGit(git, path);
   const marker = await mayBegin?.(planned);
+  const since = Date.now();
+  // Git before 2.38 can make a merge commit in the checkout only.
   const how =
-    made === null ? ['--no-ff', '-m', `Merge branch '${branch}' into ${into}`, head] : ['--ff-only', '--quiet', made];
-  const env = { ...NO_REPLACEMENTS, ...marker };
+    made === null
+      ? ['--no-ff', '-m', mergeMessage(branch, into), head]
+      : ['--ff-only', '--no-overwrite-ignore', '--quiet', made];
+  const env = {
+    ...{ ...NO_REPLACEMENTS, GIT_REFLOG_ACTION: `${method} ${branch}` },
+    ...(method === 'merge' && made !== null ? { [MERGES_INTO]: `refs/heads/${into}` } : {}),
+    ...marker,
+  };
   const merged = await git.try(path, [...options, 'merge', '--no-autostash', ...how], env);
+  if (undo === null) return settleFastForward(git, project, planned, { merged, since });
   const commit = await findMerge(git, project, planned); // git may have been killed after it had finished
   if (commit !== null) return { ...planned, commit };
   throw await failedMerge(git, project, planned, { merged, undo });
 }
 
-/** Restores the main checkout after a merge that failed, and returns what to tell the person. */
+/** @throws Rejection `merge_refused`; OperationalError `worktree_failed` if the checkout could not be restored */
+async function settleFastForward(
+  git: Git,
+  { path }: Project,
+  planned: Merged,
+  { merged, since }: { merged: GitResult; since: number },
+): Promise<Merged> {
+  const { commit, into, branch, previous } = planned;
+  const isMerged = await isIn(git, path, commit, `refs/heads/${into}`);
+  if (!merged.failed && isMerged) return planned;
+  const { hasMoved, foreign } = await settleCheckout(git, path, { into, from: previous ?? commit, to: commit, since });
+  if (hasMoved === true || isMerged) return planned;
+  const left = foreign.length === 0 ? '' : ` ${changedMeanwhile(foreign)}`;
+  if (hasMoved === null) throw refused(`${into} changed at the same moment. Nothing was merged. Try again.${left}`);
+  if (merged.wasKilled)
+    throw refused(
+      `Git was killed while merging ${branch}. Nothing was merged, and the main checkout is unchanged.${left} Try again.`,
+    );
+  throw refused(`Git refused to merge ${branch}, so nothing was merged.${left}\n${merged.stderr || merged.stdout}`);
+}
+
+const refused = (message: string) => new Rejection('merge_refused', message.trim());
+
+/** Returns a sentence about files that somebody else changed while git moved the checkout. */
+export const changedMeanwhile = (files: readonly string[]): string =>
+  `Somebody else changed ${namedFiles(files)} meanwhile; Callboard left that as it is.`;
+
+/** Restores the main checkout after a merge in it that failed, and returns what to tell the person. For git before 2.38. */
 async function failedMerge(
   git: Git,
   project: Project,
-  { branch, into, method, previous }: Merged,
+  { branch, into }: Merged,
   { merged, undo }: { merged: GitResult; undo: (wasKilled: boolean) => Promise<string | null> },
 ): Promise<Rejection> {
-  const refused = (message: string) => new Rejection('merge_refused', message.trim());
-  if (method !== 'merge' && !merged.wasKilled) {
-    // A fast-forward that git refuses has changed nothing.
-    const now = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${into}`]);
-    if (now.stdout.trim() !== previous)
-      return refused(`${into} changed at the same moment. Nothing was merged. Try again.`);
-  }
   const conflicts = await git.try(project.path, ['diff', '--name-only', '--diff-filter=U']);
   const left = await undo(merged.wasKilled);
   if (left !== null)
@@ -132,29 +169,33 @@ async function failedMerge(
   return conflict({ branch }, into, { conflicts: files, stoppedAt: null });
 }
 
-/** Makes the commit that a squash or a rebase moves the target to. Nothing points at it yet. */
+/** Makes the commit that the target is moved to. Nothing points at it yet. Null if git (before 2.38) cannot make a merge so. */
 async function makeCommit(
   git: Git,
   path: string,
-  { previous, head, outcome }: Mergeable,
-  { method, message, title = '' }: MergeOrder,
-): Promise<string> {
+  { previous, head, outcome, into }: Mergeable,
+  { method, message, title = '', branch }: MergeOrder & { branch: string },
+): Promise<string | null> {
   const maker = createCommitMaker(git, path);
   const { tree, replayed, since } = outcome;
-  if (method === 'rebase' || tree === null) return maker.rebase(replayed, previous);
+  if (method === 'rebase') return maker.rebase(replayed, previous);
+  if (tree === null) return null;
+  if (method === 'merge') return maker.merge({ tree, parents: [previous, head], message: mergeMessage(branch, into) });
   const drafted = () => draftSquashMessage(git, path, { title, previous, head, since, hasMore: false });
-  return maker.squash({ tree, parent: previous, message: message ?? (await drafted()) ?? title });
+  return maker.squash({ tree, parents: [previous], message: message ?? (await drafted()) ?? title });
 }
+
+const mergeMessage = (branch: string, into: string): string => `Merge branch '${branch}' into ${into}`;
 
 /**
  * Returns the commit by which a branch took in what was planned, whatever was added to it since; null if it did not.
  * @throws OperationalError `worktree_failed`
  */
 export async function findMerge(git: Git, project: Project, planned: Merged): Promise<string | null> {
-  const { into, head, previous, commit, method } = planned;
+  const { into, head, previous, commit } = planned;
   if (previous === null) return commit;
   // The commit was made before it was merged, so its id tells.
-  if (method !== 'merge') return (await isIn(git, project.path, commit, `refs/heads/${into}`)) ? commit : null;
+  if (!isMadeInCheckout(planned)) return (await isIn(git, project.path, commit, `refs/heads/${into}`)) ? commit : null;
   const range = `${previous}..refs/heads/${into}`;
   const listed = await git.try(
     project.path,
@@ -165,6 +206,30 @@ export async function findMerge(git: Git, project: Project, planned: Merged): Pr
   const lines = listed.stdout.split('\n').map((line) => line.trim().split(' '));
   return lines.find(([, , second]) => second === head)?.[0] ?? null;
 }
+
+/**
+ * Ends a planned merge whose git no longer runs: its commit, if the branch has it, with the main checkout at it; otherwise
+ * null, with the main checkout as it was before.
+ * @throws OperationalError `worktree_failed` if the main checkout could not be finished or restored: try again later
+ */
+export async function settleMerge(
+  git: Git,
+  project: Project,
+  planned: Merged,
+  since: number,
+): Promise<{ commit: string | null; foreign: string[] }> {
+  const { into, previous } = planned;
+  const commit = await findMerge(git, project, planned);
+  if (isMadeInCheckout(planned) || previous === null) {
+    await clearUnfinishedMerge(git, project, planned, commit !== null);
+    return { commit, foreign: [] };
+  }
+  const { foreign } = await settleCheckout(git, project.path, { into, from: previous, to: planned.commit, since });
+  return { commit, foreign };
+}
+
+/** Whether the merge commit was to be made in the main checkout: by git before 2.38, or by an older release of Callboard. */
+const isMadeInCheckout = ({ method, commit, head }: Merged): boolean => method === 'merge' && commit === head;
 
 /** What to tell if the target already has everything; null if the stage has no commit. */
 async function mergedBefore(

@@ -2,7 +2,12 @@ import type { Project, StageMerge } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Git } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
+import { requireNoOtherGit } from './git/other-git.ts';
+import { reasonAgainstMove } from './in-the-way.ts';
 import type { Merged } from './merge.ts';
+import { changedFiles, namedFiles } from './merge-plan.ts';
+import { isIn } from './recorded-merges.ts';
+import { settleCheckout } from './settle-checkout.ts';
 
 /**
  * Returns why a merge cannot be taken back, for people; null if it can: while the branch still stands at it, it was not pushed,
@@ -24,8 +29,9 @@ export async function reasonAgainstUndo(git: Git, project: Project, merge: Stage
     'refs/remotes',
   ]);
   if (pushed !== '') return `${commit.slice(0, 7)} was pushed (${pushed.split('\n')[0]}).`;
-  const changed = await git.must(path, ['status', '--porcelain', '--untracked-files=no']);
-  return changed === '' ? null : `The main checkout at ${path} has uncommitted changes.`;
+  const changed = await changedFiles(git, path);
+  if (changed.length > 0) return `The main checkout at ${path} has uncommitted changes (${namedFiles(changed)}).`;
+  return reasonAgainstMove(git, path, commit, previous);
 }
 
 /**
@@ -41,11 +47,14 @@ export async function undoMerge(
 ): Promise<void> {
   const reason = await reasonAgainstUndo(git, project, merge);
   if (reason !== null) throw new Rejection('undo_refused', `${reason} The merge was not undone.`);
-  const { commit, previous } = merge;
+  const { commit, previous, into } = merge;
   if (previous === null) return;
   const { path } = project;
+  await requireNoOtherGit(git, path, 'undo_refused');
+  const since = Date.now();
   // Refuses to overwrite changes, unlike --hard.
   const reset = await git.try(path, ['reset', '--quiet', '--keep', previous], { ...NO_REPLACEMENTS, ...marker });
+  if (reset.failed) await settleCheckout(git, path, { into, from: commit, to: previous, since });
   const now = await git.must(path, ['rev-parse', 'HEAD']);
   if (now !== previous) {
     const message = `Git did not take the merge back. Nothing was changed.\n${reset.stderr || reset.stdout}`.trim();
@@ -61,33 +70,44 @@ export async function undoMerge(
   );
 }
 
-/** Whether the branch no longer has the merge. @throws OperationalError `worktree_failed` */
-export async function isUndone(git: Git, project: Project, { into, commit }: StageMerge): Promise<boolean> {
-  const args = ['merge-base', '--is-ancestor', commit, `refs/heads/${into}`];
-  return (await git.try(project.path, args, NO_REPLACEMENTS)).failed;
-}
-
 /**
- * Takes back what a killed git left of a merge in the main checkout: an unfinished merge of this commit, or exactly its files
- * staged. Anything else stays.
+ * Takes back what a killed git left of a merge that it made in the main checkout: an unfinished merge of this commit, or exactly
+ * its files staged. Anything else stays.
  */
-export async function clearUnfinishedMerge(git: Git, { path }: Project, planned: Merged): Promise<void> {
-  const { method, commit, head, previous } = planned;
+export async function clearUnfinishedMerge(
+  git: Git,
+  { path }: Project,
+  { head, previous }: Merged,
+  isMerged: boolean,
+): Promise<void> {
   const merging = await git.try(path, ['rev-parse', '--verify', '--quiet', 'MERGE_HEAD']);
   if (!merging.failed) {
-    if (method === 'merge' && merging.stdout.trim() === head) await git.try(path, ['merge', '--abort']);
+    // Killed once the branch had moved: the person's next commit would be a second merge.
+    if (merging.stdout.trim() === head) await git.try(path, ['merge', isMerged ? '--quit' : '--abort']);
     return;
   }
   const now = await git.try(path, ['rev-parse', 'HEAD']);
-  if (previous === null || now.stdout.trim() !== previous) return;
+  if (isMerged || previous === null || now.stdout.trim() !== previous) return;
   const staged = await git.try(path, ['write-tree']);
-  const merged = await git.try(
-    path,
-    method === 'merge'
-      ? ['merge-tree', '--write-tree', previous, head]
-      : ['rev-parse', '--verify', '--quiet', `${commit}^{tree}`],
-    NO_REPLACEMENTS,
-  );
+  const merged = await git.try(path, ['merge-tree', '--write-tree', previous, head], NO_REPLACEMENTS);
   const isOurs = !staged.failed && !merged.failed && staged.stdout.trim() === merged.stdout.trim();
   if (isOurs) await git.try(path, ['reset', '--quiet', '--merge', previous]);
+}
+
+/**
+ * Ends the undoing of a merge whose git no longer runs.
+ * @returns whether the branch no longer has the merge
+ * @throws OperationalError `worktree_failed` if the main checkout could not be finished or restored: try again later
+ */
+export async function settleUndo(
+  git: Git,
+  project: Project,
+  merge: StageMerge,
+  since: number,
+): Promise<{ isUndone: boolean; foreign: string[] }> {
+  const { into, commit, previous } = merge;
+  const isUndone = !(await isIn(git, project.path, commit, `refs/heads/${into}`));
+  if (previous === null) return { isUndone, foreign: [] };
+  const { foreign } = await settleCheckout(git, project.path, { into, from: commit, to: previous, since });
+  return { isUndone, foreign };
 }

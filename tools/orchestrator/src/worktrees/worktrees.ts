@@ -34,7 +34,7 @@ import { afterOtherGit } from './git/other-git.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
 import { type KeptTurns, keptTurns } from './kept-turns.ts';
 import { type LeftByStart, leftByStart } from './left-by-start.ts';
-import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
+import { type Merged, type MergeOrder, mergeInto, requireMergeable, settleMerge } from './merge.ts';
 import { type BaseWish, knownBase, newestBase } from './newest-base.ts';
 import { type Publishing, publishing } from './publishing.ts';
 import { type InPlace, inPlace } from './remake-worktree.ts';
@@ -51,7 +51,7 @@ import { folderTree, headTree } from './repository-tree.ts';
 import { removeConfigLock, removePlaceholders } from './sandbox-mount-points.ts';
 import { branchesOf, requireStartPoint, type StartPoint } from './start-point.ts';
 import { type TakingAway, takingAway } from './taking-away.ts';
-import { clearUnfinishedMerge, isUndone, undoMerge } from './undo-merge.ts';
+import { settleUndo, undoMerge } from './undo-merge.ts';
 
 export type { Merged } from './merge.ts';
 export type { RestorePlan } from './restore-files.ts';
@@ -135,14 +135,20 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns,
   ): Promise<void>;
   /** Returns what a merge would do now. @throws Rejection `merge_refused`; OperationalError `worktree_failed` */
   planMerge(project: Project, worktree: Worktree, idea: MergeIdea): Promise<MergePlan>;
-  /** Returns the commit of a planned merge that was made since; null if there is none. Ends one that was left unfinished. */
-  settleMerge(project: Project, planned: Merged): Promise<string | null>;
+  /**
+   * Ends a planned merge that was interrupted, forward if the branch has its commit and otherwise back, without touching what
+   * somebody else wrote (`foreign`).
+   * @param since when it began, in milliseconds since 1970
+   * @returns its commit; null if it was not merged
+   * @throws OperationalError `worktree_failed` if that is not possible now
+   */
+  settleMerge(project: Project, planned: Merged, since: number): Promise<{ commit: string | null; foreign: string[] }>;
   /** Returns why the merge cannot be taken back; null if it can. */
   undoRefusal(project: Project, merge: StageMerge): Promise<string | null>;
   /** Moves the branch and the main checkout back to before the merge, squash or rebase. @throws Rejection `undo_refused` */
   undoMerge(project: Project, merge: StageMerge, marker: Readonly<Record<string, string>>): Promise<void>;
-  /** Whether the branch no longer has the merge. */
-  isUndone(project: Project, merge: StageMerge): Promise<boolean>;
+  /** As `settleMerge`, of an undoing. */
+  settleUndo(project: Project, merge: StageMerge, since: number): Promise<{ isUndone: boolean; foreign: string[] }>;
   /** Reads the settings files that Claude Code would read in a worktree; null: in a new one from the main checkout's commit. */
   settings(project: Pick<Project, 'id' | 'path'>, worktree: Worktree | null): Promise<RepositorySettings>;
   /** Returns the text of a file in a commit; null if there is no such file or commit. Runs nothing of the repository. */
@@ -264,7 +270,7 @@ type Finishing = Pick<
   | 'settleMerge'
   | 'undoRefusal'
   | 'undoMerge'
-  | 'isUndone'
+  | 'settleUndo'
 >;
 
 /** Committing and merging the work of a stage, and taking that back. */
@@ -287,14 +293,9 @@ function finishing(git: Git): Finishing {
       return merges(project.path, () => mergeInto(git, project, worktree, order));
     },
     planMerge: (project, worktree, idea) => planFinish(git, project, worktree, idea),
-    settleMerge: (project, planned) =>
-      merges(project.path, async () => {
-        const commit = await findMerge(git, project, planned);
-        if (commit === null) await clearUnfinishedMerge(git, project, planned);
-        return commit;
-      }),
+    settleMerge: (project, planned, since) => merges(project.path, () => settleMerge(git, project, planned, since)),
     undoRefusal: (project, merge) => undoRefusal(git, project, merge),
     undoMerge: (project, merge, marker) => merges(project.path, () => undoMerge(git, project, merge, marker)),
-    isUndone: (project, merge) => merges(project.path, () => isUndone(git, project, merge)),
+    settleUndo: (project, merge, since) => merges(project.path, () => settleUndo(git, project, merge, since)),
   };
 }

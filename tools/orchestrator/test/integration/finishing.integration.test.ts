@@ -233,3 +233,83 @@ itAll('merges in another repository while one is being merged', async () => {
   ]);
   expect([first.stage.column, second.stage.column]).toEqual(['done', 'done']);
 });
+
+it.each(['merge', 'squash', 'rebase'] as const)(
+  'refuses a %s that would overwrite files which git ignores or was told to ignore, and names them',
+  async (method) => {
+    const { repo, path, complete, look, head, status, undo } = await setUp();
+    const commitAll = async (folder: string) => {
+      await git(folder, 'add', '--all', '--force');
+      await git(folder, 'commit', '--quiet', '-m', 'Work');
+    };
+    await writeFile(join(repo, '.gitignore'), '.env\nconfig\nbuilt\n');
+    await writeFile(join(repo, 'settings.txt'), 'one\n');
+    await mkdir(join(repo, 'data'));
+    await writeFile(join(repo, 'data', 'rows.txt'), 'rows\n');
+    await commitAll(repo);
+    await git(path, 'merge', '--quiet', '--ff-only', 'main');
+    // In the branch: a new file, a folder in place of nothing, and a file in place of a folder.
+    await writeFile(join(path, '.env'), 'of=stage\n');
+    await mkdir(join(path, 'config'));
+    await writeFile(join(path, 'config', 'local.txt'), 'of the stage\n');
+    await rm(join(path, 'data'), { recursive: true });
+    await writeFile(join(path, 'data'), 'a file now\n');
+    await writeFile(join(path, 'settings.txt'), 'two\n');
+    await commitAll(path);
+    await writeFile(join(repo, 'main.txt'), 'main\n');
+    await commitAll(repo);
+    const before = await head();
+    const refuses = async (name: string, file: string, words: string) => {
+      expect((await look(method)).plan?.refusal).toContain(name);
+      await expect(complete({ merge: method })).rejects.toMatchObject({
+        code: 'merge_refused',
+        message: expect.stringContaining(name),
+      });
+      expect([await head(), await readFile(join(repo, file), 'utf8')]).toEqual([before, words]);
+    };
+
+    await writeFile(join(repo, '.env'), 'KEY=mine\n');
+    await refuses('.env', '.env', 'KEY=mine\n');
+    await rm(join(repo, '.env'));
+    await writeFile(join(repo, 'config'), 'my own\n');
+    await refuses('config', 'config', 'my own\n');
+    await rm(join(repo, 'config'));
+    await writeFile(join(repo, 'data', 'built'), 'built\n');
+    await refuses('data/built', 'data/built', 'built\n');
+    await rm(join(repo, 'data', 'built'));
+
+    for (const flag of ['assume-unchanged', 'skip-worktree']) {
+      await git(repo, 'update-index', `--${flag}`, 'settings.txt');
+      await writeFile(join(repo, 'settings.txt'), 'mine\n');
+      await refuses('settings.txt', 'settings.txt', 'mine\n');
+      await git(repo, 'update-index', `--no-${flag}`, 'settings.txt');
+      await git(repo, 'checkout', '--quiet', '--', 'settings.txt');
+    }
+
+    await complete({ merge: method });
+    expect((await look()).undo).toEqual({ refusal: null });
+    await undo();
+    expect([await head(), await readFile(join(repo, 'data', 'rows.txt'), 'utf8')]).toEqual([before, 'rows\n']);
+    expect(await status()).toBe('');
+  },
+);
+
+it('does not undo a merge over a file that git ignores', async () => {
+  const { repo, path, complete, look, undo, head } = await setUp();
+  await writeFile(join(repo, '.gitignore'), '.env\n');
+  await writeFile(join(repo, '.env'), 'KEY=shared\n');
+  await git(repo, 'add', '--all', '--force');
+  await git(repo, 'commit', '--quiet', '-m', 'With a secret');
+  await git(path, 'merge', '--quiet', '--ff-only', 'main');
+  await git(path, 'rm', '--quiet', '.env');
+  await git(path, 'commit', '--quiet', '-m', 'Without');
+  await complete({ merge: 'squash' });
+  const merged = await head();
+  await writeFile(join(repo, '.env'), 'KEY=mine\n');
+  expect((await look()).undo?.refusal).toContain('.env');
+  await expect(undo()).rejects.toMatchObject({ code: 'undo_refused', message: expect.stringContaining('.env') });
+  expect([await head(), await readFile(join(repo, '.env'), 'utf8')]).toEqual([merged, 'KEY=mine\n']);
+  await rm(join(repo, '.env'));
+  await undo();
+  expect(await readFile(join(repo, '.env'), 'utf8')).toBe('KEY=shared\n');
+});

@@ -1,6 +1,7 @@
-import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { MergeMethod } from '@callboard/contract';
+import { identify, isAlive } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
@@ -170,4 +171,130 @@ it('has undone a rebase if it is killed while git undoes it', async () => {
   await until('the undoing', async () => (await stage()).completedAt === null);
   expect((await stage()).worktree?.merges).toEqual([]);
   expect([await head(), await status()]).toEqual([previous, '']);
+});
+
+const FILES = Array.from({ length: 120 }, (_, n) => `file-${String(n).padStart(3, '0')}.txt`);
+
+/** A stage in Review that adds, changes and removes files, and a git that stops at one of them while it writes the main checkout. */
+async function setUpFiles() {
+  const at = (repo: string, name: string) => join(dirname(repo), name);
+  const kit = await createKit({
+    isEmulated: true,
+    where: 'apart',
+    before: async (repo) => {
+      const [armed, reached, goOn] = ['armed', 'reached', 'go-on'].map((name) => at(repo, name));
+      const script = `test -e ${armed} || exec cat; rm -f ${armed}; echo $PPID > ${reached}.new; mv ${reached}.new ${reached}; while test -d ${dirname(repo)} && ! test -e ${goOn}; do sleep 0.02; done; exec cat`;
+      await writeFile(at(repo, 'hold.sh'), `${script}\n`);
+      await git(repo, 'config', 'filter.hold.smudge', `exec sh ${at(repo, 'hold.sh')}`);
+      await git(repo, 'config', 'filter.hold.clean', 'cat');
+      await mkdir(join(repo, '.git', 'info'), { recursive: true });
+      await writeFile(join(repo, '.git', 'info', 'attributes'), 'file-060.txt filter=hold\n');
+      for (const file of ['gone.txt', 'file-010.txt', 'file-060.txt']) await writeFile(join(repo, file), 'old\n');
+      await git(repo, 'add', '--all');
+      await git(repo, 'commit', '--quiet', '-m', 'Old');
+    },
+  });
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Done.' }] }));
+  await kit.client.state(stageId, 'idle');
+  const stage = async () => (await kit.client.command('get_stage', { stageId })).stage;
+  const path = (await stage()).worktree?.path ?? '';
+  for (const file of FILES) await writeFile(join(path, file), `${file}\n`);
+  await rm(join(path, 'gone.txt'));
+  await git(path, 'add', '--all');
+  await git(path, 'commit', '--quiet', '-m', 'Work');
+  const { repo } = kit;
+  await writeFile(join(repo, 'main.txt'), 'main\n');
+  await git(repo, 'add', '.');
+  await git(repo, 'commit', '--quiet', '-m', 'Main goes on');
+  const head = () => git(repo, 'rev-parse', 'HEAD');
+  const status = () => git(repo, 'status', '--porcelain');
+  const notices = async () =>
+    (await kit.client.transcript(stageId)).flatMap((entry) => (entry.kind === 'notice' ? [entry.text] : []));
+  const complete = (merge: MergeMethod) => kit.client.command('complete_stage', { stageId, merge });
+  const undo = () => kit.client.command('undo_completion', { stageId });
+  /** Sends a command. @returns the pid of the git that has stopped halfway */
+  const stopHalfway = async (command: () => Promise<unknown>) => {
+    await writeFile(at(repo, 'armed'), '');
+    void command().catch(() => undefined); // nobody is left to reply
+    await until('git halfway', () => pathExists(at(repo, 'reached')));
+    return Number(await readFile(at(repo, 'reached'), 'utf8'));
+  };
+  const release = () => writeFile(at(repo, 'go-on'), '');
+  /** Ends this git like a power cut would. */
+  const endGit = async (pid: number) => {
+    const identity = await identify(pid);
+    process.kill(pid, 'SIGKILL');
+    await release();
+    await until('the end of git', async () => identity === null || !(await isAlive(identity)));
+  };
+  return {
+    kit,
+    repo,
+    stage,
+    head,
+    status,
+    notices,
+    complete,
+    undo,
+    stopHalfway,
+    release,
+    endGit,
+    previous: await head(),
+  };
+}
+
+it.each(['merge', 'squash', 'rebase'] as const)(
+  'takes a %s back that was killed with its git halfway through the main checkout, and leaves what a person did meanwhile',
+  async (method) => {
+    const { kit, repo, stage, head, status, notices, complete, stopHalfway, endGit, previous } = await setUpFiles();
+    const pid = await stopHalfway(() => complete(method));
+    await kit.kill();
+    await endGit(pid);
+    expect((await status()).split('\n').length).toBeGreaterThan(30);
+    expect(await pathExists(join(repo, '.git', 'index.lock'))).toBe(true);
+    await writeFile(join(repo, 'file-020.txt'), 'my own\n');
+    await writeFile(join(repo, 'README.md'), '# Mine\n');
+    await kit.start('apart');
+    await until('the main checkout', async () => (await status()) === 'M README.md\n?? file-020.txt');
+    expect([await head(), await readFile(join(repo, 'file-010.txt'), 'utf8')]).toEqual([previous, 'old\n']);
+    expect(await pathExists(join(repo, 'gone.txt'))).toBe(true);
+    expect(await stage()).toMatchObject({ column: 'review', merged: null });
+    await until('the notice', async () => (await notices()).some((text) => text.includes('file-020.txt meanwhile')));
+    expect(await notices()).toContainEqual(
+      expect.stringMatching(/during the .* Nothing was merged, and the main checkout/),
+    );
+    await rm(join(repo, 'file-020.txt'));
+    await git(repo, 'checkout', '--quiet', '--', '.');
+    expect((await complete(method)).stage).toMatchObject({ column: 'done', merged: { method } });
+    expect([await status(), await pathExists(join(repo, '.git', 'MERGE_HEAD'))]).toEqual(['', false]);
+  },
+);
+
+it('keeps a merge whose undoing was killed with its git halfway, and undoes it at the next attempt', async () => {
+  const { kit, repo, stage, head, status, notices, complete, undo, stopHalfway, endGit, previous } = await setUpFiles();
+  await complete('squash');
+  const merged = await head();
+  const pid = await stopHalfway(undo);
+  await kit.kill();
+  await endGit(pid);
+  expect(await status()).not.toBe('');
+  await kit.start('apart');
+  await until('the main checkout', async () => (await status()) === '');
+  expect([await head(), await pathExists(join(repo, 'gone.txt'))]).toEqual([merged, false]);
+  await until('the notice', async () => (await notices()).some((text) => text.includes('stays in main')));
+  expect((await stage()).merged).toMatchObject({ commit: merged });
+  await undo();
+  expect([await head(), await status()]).toEqual([previous, '']);
+});
+
+it('finishes a merge before it stops', async () => {
+  const { kit, stage, head, status, complete, stopHalfway, release, previous } = await setUpFiles();
+  await stopHalfway(() => complete('squash'));
+  const stopped = kit.stop();
+  await release();
+  await stopped;
+  expect([await head(), await status()]).not.toContain(previous);
+  await kit.start('apart');
+  expect(await stage()).toMatchObject({ column: 'done', merged: { previous, commit: await head() } });
+  expect(await status()).toBe('');
 });

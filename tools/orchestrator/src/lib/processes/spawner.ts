@@ -103,6 +103,8 @@ function connect(onEnded: () => void): Connection {
   const child = fork(join(import.meta.dirname, entry), [String(process.pid)], {
     // Nobody who may send signals can attach a debugger. Little memory: new objects could take 50 MB otherwise.
     execArgv: ['--disable-sigusr1', '--max-semi-space-size=1'],
+    // A Ctrl-C in the terminal is meant for the orchestrator alone: it would end git in the middle of a merge.
+    detached: true,
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

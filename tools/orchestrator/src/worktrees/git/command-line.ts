@@ -14,7 +14,7 @@ export function parseCommandLine(args: readonly string[]): Call {
 /** Commands that change a checkout or the history. Git runs hooks for them; for all others hooks are off. */
 const WRITES: ReadonlySet<string> = new Set([
   ...['merge', 'commit', 'checkout', 'switch', 'restore', 'reset', 'worktree', 'rebase', 'cherry-pick', 'revert'],
-  ...['branch', 'stash', 'pull', 'push', 'am', 'tag', 'update-ref', 'clean'],
+  ...['branch', 'stash', 'pull', 'push', 'am', 'tag', 'update-ref', 'clean', 'hook'],
 ]);
 
 export const runsHooks = (args: readonly string[]): boolean => WRITES.has(parseCommandLine(args).command);

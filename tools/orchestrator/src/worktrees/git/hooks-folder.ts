@@ -19,15 +19,46 @@ export async function makeHooksFolder(
   before: string,
 ): Promise<string> {
   if (hooks.length === 0) return NO_HOOKS;
-  const scripts = hooks.map(({ name, file }) => ({
-    name,
-    text: `#!/bin/sh\nunset ${PINNING_VARIABLES.join(' ')}\n${before}\nexec '${file.replaceAll("'", "'\\''")}' "$@"\n`,
-  }));
+  const start = `#!/bin/sh\nunset ${PINNING_VARIABLES.join(' ')}\n${before}\n`;
+  const scripts = hooks.map(({ name, file }) => ({ name, text: `${start}exec ${quoted(file)} "$@"\n` }));
+  const beforeMerge = hooks.find(({ name }) => name === 'pre-merge-commit');
+  if (beforeMerge !== undefined) {
+    const own = scripts.find(({ name }) => name === REFERENCES);
+    const text = mergingHook(start, beforeMerge.file, hooks.find(({ name }) => name === REFERENCES)?.file);
+    if (own === undefined) scripts.push({ name: REFERENCES, text });
+    else own.text = text;
+  }
   const id = createHash('sha256').update(JSON.stringify(scripts)).digest('hex').slice(0, 16);
   const folder = join(base, id);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const { name, text } of scripts) await put(join(folder, name), text);
   return folder;
+}
+
+/**
+ * The variable with the branch (`refs/heads/...`) that a fast-forward to a merge commit moves. Git runs `pre-merge-commit` only
+ * if it makes the commit itself, after it has written the files. With this variable it runs at the same point: the files and the
+ * index have the merge, and the branch does not.
+ */
+export const MERGES_INTO = 'CB_MERGES_INTO';
+
+const REFERENCES = 'reference-transaction';
+
+const quoted = (file: string): string => `'${file.replaceAll("'", "'\\''")}'`;
+
+/** Returns the text of a hook `reference-transaction`: runs `pre-merge-commit` before the branch moves, and the repository's own. */
+function mergingHook(start: string, beforeMerge: string, own: string | undefined): string {
+  const lines = [
+    `if [ -n "$${MERGES_INTO}" ]; then`,
+    '  updates=$(cat)',
+    `  case "$1 $updates" in "prepared "*" $${MERGES_INTO}"*)`,
+    `    ${own === undefined ? 'exec ' : ''}${quoted(beforeMerge)} </dev/null ${own === undefined ? '' : '|| exit 1 '};;`,
+    '  esac',
+    ...(own === undefined ? [] : [`  printf '%s\\n' "$updates" | ${quoted(own)} "$@"`, '  exit']),
+    'fi',
+    own === undefined ? 'exit 0' : `exec ${quoted(own)} "$@"`,
+  ];
+  return `${start}${lines.join('\n')}\n`;
 }
 
 /** Replaces the file atomically: another call may be running it. */

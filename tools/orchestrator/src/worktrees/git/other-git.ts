@@ -1,3 +1,4 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Rejection } from '../../lib/errors.ts';
@@ -22,10 +23,35 @@ export async function afterOtherGit(git: Pick<Git, 'try'>, checkout: string): Pr
   return null;
 }
 
-/** As `afterOtherGit`, for a merge into a main checkout. @throws Rejection `merge_refused` if another git still holds it */
-export async function requireNoOtherGit(git: Pick<Git, 'try'>, checkout: string): Promise<void> {
+/** As `afterOtherGit`, for a merge into a main checkout. @throws Rejection with the code if another git still holds it */
+export async function requireNoOtherGit(
+  git: Pick<Git, 'try'>,
+  checkout: string,
+  code: 'merge_refused' | 'undo_refused' = 'merge_refused',
+): Promise<void> {
   const lock = await afterOtherGit(git, checkout);
   if (lock === null) return;
-  const message = `Another git process is running in the main checkout at ${checkout}, or was killed there. Wait for it to finish; if none is running, remove ${lock}, then merge.`;
-  throw new Rejection('merge_refused', message);
+  const message = `Another git process is running in the main checkout at ${checkout}, or was killed there. Wait for it to finish; if none is running, remove ${lock}, then try again.`;
+  throw new Rejection(code, message);
+}
+
+/** Whether any git, which may hold a lock, works in a checkout, for five seconds at least. Needs `/proc`; without it none is found. */
+export async function isGitRunningIn(checkout: string): Promise<boolean> {
+  const end = performance.now() + PATIENCE_MS;
+  while (await findGitIn(checkout)) {
+    if (performance.now() >= end) return true;
+    await sleep(BETWEEN_LOOKS_MS);
+  }
+  return false;
+}
+
+async function findGitIn(checkout: string): Promise<boolean> {
+  const names = await readdir('/proc').catch(() => []);
+  for (const pid of names.filter((name) => /^\d+$/.test(name))) {
+    const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
+    if (!name.startsWith('git')) continue;
+    const folder = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    if (`${folder}/`.startsWith(`${checkout}/`)) return true;
+  }
+  return false;
 }
