@@ -104,7 +104,19 @@ export type AgentEvent =
   /** The agent's capabilities, reported when it is ready. */
   | { type: 'offered'; capabilities: Capabilities }
   | { type: 'turn-ended'; end: TurnEnd }
-  | { type: 'task-started'; taskId: string; toolUseId: string | null; description: string; taskType: string }
+  | {
+      type: 'task-started';
+      taskId: string;
+      toolUseId: string | null;
+      description: string;
+      taskType: string;
+      /** The subagent that started it. */
+      parentTaskId?: string;
+    }
+  /** A task has ended. `isReported`: Claude is told of it, in the running turn or in one that begins by itself; `runId` names that report. */
+  | { type: 'task-ended'; taskId: string; runId: string; isReported: boolean }
+  /** Claude has been told of the end of a task. */
+  | { type: 'task-reported'; runId: string }
   /** All background tasks that run now. */
   | { type: 'tasks'; tasks: Pick<BackgroundTask, 'taskId' | 'type' | 'description'>[] }
   /** Streaming text: passed on, never stored. */

@@ -16,7 +16,6 @@ const SILENT = new Set([
   'thinking_tokens',
   'task_progress',
   'task_updated',
-  'task_notification', // the live set of tasks follows as background_tasks_changed
   'hook_started',
   'hook_response',
   'session_state_changed',
@@ -57,8 +56,16 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
     case 'task_started': {
       const { data } = wire.TaskStarted.safeParse(message);
       if (data === undefined) return null;
-      const { task_id: taskId, tool_use_id, description, task_type: taskType } = data;
-      return [{ type: 'task-started', taskId, toolUseId: tool_use_id ?? null, description, taskType }];
+      const { task_id: taskId, tool_use_id, description, task_type: taskType, parent_task_id } = data;
+      const started = { taskId, toolUseId: tool_use_id ?? null, description, taskType };
+      return [{ type: 'task-started', ...started, ...(parent_task_id != null && { parentTaskId: parent_task_id }) }];
+    }
+    case 'task_notification': {
+      // The live set of tasks follows as background_tasks_changed.
+      const { data } = wire.TaskEnded.safeParse(message);
+      if (data === undefined) return [];
+      const { task_id: taskId, run_id: runId, status } = data;
+      return [{ type: 'task-ended', taskId, runId, isReported: status === 'completed' || status === 'failed' }];
     }
     case 'background_tasks_changed': {
       const { data } = wire.TasksChanged.safeParse(message);

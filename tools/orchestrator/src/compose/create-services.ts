@@ -101,7 +101,7 @@ export async function createServices(
     comments: createComments({ store, edges, worktrees, messages }),
     viewed: createViewed({ store }),
     usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
-    controls: createSessionControls({ store, ask: sessions.ask }),
+    controls: createSessionControls({ store, outboxBell, ask: sessions.ask }),
     leftovers: createLeftoverProcesses({ store: own, graceMs: graces.signalMs }),
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
     conversations: createConversations({

@@ -6,7 +6,7 @@ import { ownProperty } from '../lib/own-property.ts';
 import { LONGEST_RESULT, LONGEST_STRING, truncate, truncateRaw, truncateStrings } from '../lib/truncate.ts';
 import type { OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
-import { takeTaskStart, takeTasks } from './background-tasks.ts';
+import { takeTaskEnd, takeTaskReport, takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { stopCheck } from './checks.ts';
 import { addCliGap, MINIMAL_MODE } from './cli-gaps.ts';
@@ -63,6 +63,8 @@ const HANDLERS: Handlers = {
   offered: ({ tx, change }, { capabilities }) => tx.capabilities.save(change.record.stageId, tx.now, capabilities),
   'turn-ended': (context, { end }) => turnEnded(context, end),
   'task-started': takeTaskStart,
+  'task-ended': takeTaskEnd,
+  'task-reported': ({ change }, { runId }) => takeTaskReport(change, runId),
   tasks: tasksListed,
   notice,
 };
@@ -123,6 +125,8 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     lastTurn: { outcome, message, at: tx.now, code: (outcome === 'failed' ? end.code : undefined) ?? null },
     openDenial: outcome === 'succeeded' ? (record.lastCall?.denial ?? null) : null,
     calls: agentsWork(record) ? record.calls : {},
+    // An interrupt may take back what the CLI had still to tell Claude.
+    reports: outcome === 'succeeded' ? record.reports : [],
     running: agentsWork(record) ? record.running.filter(({ parentToolUseId }) => parentToolUseId !== null) : [],
     costCounted: end.costUsd ?? record.costCounted,
     tokensCounted: tokens === null ? record.tokensCounted : countedTokens(tokens),

@@ -66,7 +66,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     launchState: 'ended',
     ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [] },
     lastCall: null,
-    taskStarts: {},
+    ...{ taskStarts: {}, reports: [], keptCommands: [] },
     ...{ goneBack: [], isGoingBack: false, goingBack: null, undo: null },
   };
 }
