@@ -57,6 +57,7 @@ export const NoticeCode = z.enum([
   'permission-denied',
   'phase',
   'pull-request',
+  'files-not-kept',
   'process-ended',
   'released',
   'reopened',

@@ -27,6 +27,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'gone-back': null,
   'in-terminal': 'Continued in a terminal',
   informational: null,
+  'files-not-kept': 'No restore point',
   'launch-failed': 'Claude could not be started',
   leftovers: 'Still running',
   'leftovers-ended': 'Processes ended',
