@@ -110,6 +110,8 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     toolUseId: z.string(),
     isError: z.boolean(),
     text: z.string(),
+    /** An interrupt ended the call: `before` it ran, or while it was `running`. Left out for all others. */
+    stopped: z.enum(['before', 'running']).optional(),
     /** `hook`: a hook in a settings file allowed the call, so nobody was asked. */
     allowedBy: z.literal('hook').nullable().default(null),
     /** What let the call run; left out if Claude Code does not tell. */

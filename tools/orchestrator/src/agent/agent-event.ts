@@ -58,6 +58,8 @@ export type AgentEvent =
       toolUseId: string;
       isError: boolean;
       text: string;
+      /** The process says that a person refused the call, or stopped it: an interrupt looks like both, unless somebody denied it. */
+      stopped?: 'before' | 'running';
       /** `hook`: a hook allowed the call, and nobody was asked. */
       allowedBy: 'hook' | null;
       /** What let the call run, if the process tells. */

@@ -2,7 +2,7 @@ import type { TokenUsage } from '@callboard/contract';
 import type { AgentBlock, AgentEvent } from '../agent/agent-event.ts';
 import { allowance } from './allowance.ts';
 import { sandboxFailure } from './sandbox/sandbox-failure.ts';
-import { deniedIn, isTold } from './translate-denial.ts';
+import { deniedIn, isTold, stoppedCall } from './translate-denial.ts';
 import { limitsInReply, limitsReported } from './translate-limits.ts';
 import { offered } from './translate-offer.ts';
 import { initialized, translateRequest } from './translate-request.ts';
@@ -233,6 +233,7 @@ function translateUser({
         allowedBy: permission?.source === 'hook' ? 'hook' : null,
         ...allowance(permission),
         ...(wire.LeftSandbox.safeParse(tool_use_result).success && { leftSandbox: true as const }),
+        ...stoppedCall(meta, text),
         ...(isTold(meta) && { isTold: true as const }),
       },
     ];

@@ -206,11 +206,25 @@ function contentBlock({ tx, change, worktree }: EventContext, event: EventOf<'bl
 /** The id of a content block, the same in the stream and in the transcript. */
 export const blockId = (apiMessageId: string, index: number): string => `${apiMessageId}:${index}`;
 
+/** What is shown of a call that an interrupt ended. The CLI tells Claude that the user refused it, which nobody did. */
+const STOPPED = {
+  before: 'Stopped before it ran. Nothing was done.',
+  running: 'Stopped while it ran. What it had done by then stands.',
+} as const;
+
+const isDenied = async ({ tx, change }: EventContext, toolUseId: string): Promise<boolean> =>
+  (await tx.requests.outcomesOf(change.record.stageId, toolUseId)).some(
+    (outcome) => outcome === 'denied' || outcome === 'timed-out',
+  );
+
 async function toolResult(context: EventContext, event: EventOf<'tool-result'>): Promise<void> {
   const { tx, change } = context;
-  const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...result } = event;
+  const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...told } = event;
+  const { stopped, ...result } = told;
   const sandboxFailure = context.sandbox.isOn ? event.sandboxFailure : null;
-  addEntry(change, tx.now, { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) });
+  const shown = { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) };
+  const isStopped = stopped !== undefined && !(await isDenied(context, event.toolUseId));
+  addEntry(change, tx.now, isStopped ? { ...shown, stopped, text: STOPPED[stopped] } : shown);
   callEnded(change, event.toolUseId);
   await sandboxResult(context, event);
   await recordRuleUse(context, event);

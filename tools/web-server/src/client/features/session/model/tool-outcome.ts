@@ -12,6 +12,7 @@ export const allowedElsewhere = ({ result }: ToolItem): string =>
 export function toolOutcome({ result, decisions }: ToolItem): string {
   if (result === null) return '';
   if (decisions.some((decision) => decision.outcome === 'denied')) return 'denied';
+  if (result.stopped !== undefined) return 'stopped';
   if (result.sandboxFailure?.isCertain === true) return 'blocked by the sandbox';
   if (result.isError) return 'failed';
   return '';
