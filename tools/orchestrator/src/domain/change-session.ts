@@ -65,6 +65,7 @@ export async function saveChange(tx: Tx, change: SessionChange): Promise<Session
     stateSince: state === change.before.state ? change.before.stateSince : tx.now,
     // Only a session at work can stall.
     stalledSince: state === 'busy' || awaitsTasks({ ...change.record, state }) ? change.record.stalledSince : null,
+    modeBeforePlan: isPlanBegun(change) ? change.before.mode : change.record.modeBeforePlan,
     queued,
     queueHeld: change.record.queueHeld && queued > 0,
     heldSinceAlarm: change.record.heldSinceAlarm && change.record.queueHeld && queued > 0,
@@ -98,6 +99,8 @@ async function giveNext(tx: Tx, change: SessionChange, openRequests: number): Pr
   if (isIdle()) await deliverNext(tx, change);
   if (isIdle()) await followPipeline(tx, change);
 }
+
+const isPlanBegun = ({ before, record }: SessionChange): boolean => record.mode === 'plan' && before.mode !== 'plan';
 
 const hasNothingToDo = ({ lastTurn, turnRunning }: SessionRecord, queued: number): boolean =>
   queued === 0 && !turnRunning && lastTurn?.outcome === 'succeeded';

@@ -66,7 +66,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     launchState: 'ended',
     ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [] },
     lastCall: null,
-    ...{ taskStarts: {}, reports: [], keptCommands: [] },
+    ...{ taskStarts: {}, reports: [], keptCommands: [], modeBeforePlan: null },
     ...{ goneBack: [], isGoingBack: false, goingBack: null, undo: null },
   };
 }

@@ -98,6 +98,8 @@ export const SessionRecord = SessionSummary.extend({
   taskStarts: z
     .record(z.string(), BackgroundTask.pick({ toolUseId: true, command: true, startedAt: true }))
     .default({}),
+  /** The permission mode before Claude last began to plan; null if it never worked in another one. */
+  modeBeforePlan: z.string().nullable().default(null),
   /** Ends of background tasks that Claude is not told of yet: the CLI begins a turn for each by itself. */
   reports: z.array(z.string()).default([]),
   /** Commands that a person marked as meant to keep running, the newest last: Claude may start one again. */
