@@ -18,11 +18,12 @@ export function askedTexts({
   reason,
   blockedPath,
   agent,
+  parentAgent,
   suggestions,
   commands,
   leavesSandbox,
 }: PendingRequest): Asked[] {
-  const said = [description, reason, agent, leavesSandbox?.reason ?? null].flatMap((text): Asked[] =>
+  const said = [description, reason, agent, parentAgent, leavesSandbox?.reason ?? null].flatMap((text): Asked[] =>
     text === null ? [] : [[text, 'prose']],
   );
   const exact = [toolName, blockedPath ?? ''].map((text): Asked => [text, 'command']);

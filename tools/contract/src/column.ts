@@ -1,4 +1,4 @@
-import { isActive, type SessionSummary } from './sessions.ts';
+import { awaitsTasks, isActive, type SessionSummary } from './sessions.ts';
 import type { Column, Stage } from './stages.ts';
 
 /** The facts that determine a stage's column. */
@@ -16,6 +16,7 @@ export interface ColumnFacts {
     | 'limitWait'
     | 'withheld'
     | 'spentBudget'
+    | 'backgroundTasks'
   > | null;
   /** The number of the stage's pending requests. */
   pending: number;
@@ -46,7 +47,9 @@ export function column({ stage, session, pending, unsettled, isDone }: ColumnFac
       if (session.atGate || session.openDenial !== null) return 'needs-you';
       // Callboard could not finish it by itself.
       if (isRefused(stage, session)) return 'needs-you';
-      return session.lastTurn?.outcome === 'succeeded' ? 'review' : 'needs-you';
+      if (session.lastTurn?.outcome !== 'succeeded') return 'needs-you';
+      if (awaitsTasks(session)) return session.stalledSince === null ? 'running' : 'needs-you';
+      return 'review';
     default:
       return state satisfies never;
   }

@@ -38,6 +38,7 @@ import {
   McpServer,
   PermissionMode,
   SessionSummary,
+  TaskMark,
   TaskOutput,
 } from './sessions.ts';
 import { CreateStage, Stage, StagePatch, StageView } from './stages.ts';
@@ -263,6 +264,8 @@ export const commands = {
   get_tasks: { time: 'read', input: z.object(onStage), reply: taskList },
   /** Replies after Claude Code has stopped the task. The reply lists the tasks still running. */
   stop_task: { input: ofTask, reply: taskList },
+  /** Says of a background command whether the stage waits for it. One that is meant to keep running is known again by its command. */
+  mark_task: { input: z.object({ ...ofTask.shape, mark: TaskMark.nullable() }), reply: taskList },
   /** Returns the output of a background command, running or ended, while its session has a process. */
   get_task_output: { input: ofTask, reply: TaskOutput },
   /** Asks Claude Code for the state of its MCP servers. */

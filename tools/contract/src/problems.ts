@@ -71,6 +71,7 @@ export const problems = {
   would_overwrite: 409,
   too_many_files: 409,
   stage_running: 409,
+  background_work: 409,
   cannot_go_back: 409,
   branch_taken: 409,
   project_in_use: 409,

@@ -73,6 +73,10 @@ export const PendingRequest = z.object({
   toolUseId: z.string(),
   /** The subagent that asks, by its description; null for the main conversation. */
   agent: z.string().nullable(),
+  /** The subagent that started that one, by its description; null if the main conversation did. */
+  parentAgent: z.string().nullable().default(null),
+  /** While Claude plans: the permission mode that the session worked in before. Left out if there was none. */
+  modeBefore: z.string().optional(),
   /** Why no rule allowed it, in the CLI's words. */
   reason: z.string().nullable(),
   /** A path outside the allowed folders that the call would write to. */

@@ -53,6 +53,15 @@ export const TurnOutcome = z.object({
 });
 export type TurnOutcome = z.infer<typeof TurnOutcome>;
 
+/** What a person says of a background command. */
+export const TaskMark = z.enum([
+  /** It is work: the stage waits for it, and nobody is asked about it. */
+  'work',
+  /** It is meant to keep running, such as a dev server or a monitor: nothing waits for it. */
+  'keep-running',
+]);
+export type TaskMark = z.infer<typeof TaskMark>;
+
 /** A task that the CLI runs beside the turn: a background agent, or a Bash command like a dev server. */
 export const BackgroundTask = z.object({
   taskId: z.string(),
@@ -66,8 +75,25 @@ export const BackgroundTask = z.object({
   command: z.string().nullable().default(null),
   /** Null if an older Callboard recorded it. */
   startedAt: z.iso.datetime().nullable().default(null),
+  /** Null: nobody said, so the stage waits for it; if it is silent for long, a person is asked once. */
+  mark: TaskMark.nullable().default(null),
 });
 export type BackgroundTask = z.infer<typeof BackgroundTask>;
+
+/** Whether a task runs a command: a dev server, a test run or a monitor. A person can mark it. */
+export const isCommandTask = ({ type }: Pick<BackgroundTask, 'type'>): boolean =>
+  type === 'local_bash' || type === 'unknown' || type.startsWith('monitor');
+
+/**
+ * Returns the background tasks that a stage waits for: its phase ends, its work is checked and merged, and it counts as finished
+ * only without them.
+ */
+export const awaitedTasks = ({ backgroundTasks }: { backgroundTasks: readonly BackgroundTask[] }): BackgroundTask[] =>
+  backgroundTasks.filter(({ mark }) => mark !== 'keep-running');
+
+/** Whether the turn is over and only background tasks keep the stage from being finished. Messages are delivered meanwhile. */
+export const awaitsTasks = (session: Pick<SessionSummary, 'state' | 'backgroundTasks'>): boolean =>
+  session.state === 'idle' && awaitedTasks(session).length > 0;
 
 /** The newest output of a background command, as text with its escape sequences. */
 export const TaskOutput = z.object({
@@ -204,6 +230,17 @@ export const SessionNow = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('review'), since: z.iso.datetime() }),
   /** A check of the finished phase runs. */
   z.object({ kind: z.literal('check'), command: z.string(), since: z.iso.datetime() }),
+  /** The turn is over, and a background command still runs. With several, the oldest one that the stage waits for. */
+  z.object({
+    kind: z.literal('background'),
+    taskId: z.string(),
+    /** The command; if it is unknown, what Claude Code calls the task. */
+    action: z.string(),
+    isCommand: z.boolean(),
+    since: z.iso.datetime(),
+    /** How many other tasks run in the background. */
+    others: z.int().nonnegative(),
+  }),
   ...LiveNow.options,
 ]);
 export type SessionNow = z.infer<typeof SessionNow>;
@@ -223,7 +260,7 @@ export const SessionSummary = z.object({
   startedAt: z.iso.datetime(),
   lastTurn: TurnOutcome.nullable(),
   /**
-   * What it does at this moment; null between turns, and while it only waits for a person. Stored events never say `writing` or
+   * What it does at this moment; null between turns without work in the background, and while it only waits for a person. Stored events never say `writing` or
    * `preparing`: `session-now` tells that `thinking` is one of these.
    */
   now: SessionNow.nullable().default(null),
@@ -254,7 +291,10 @@ export const SessionSummary = z.object({
   cliVersion: z.string().nullable().default(null),
   /** Features that Callboard relies on and that version lacks, for people. */
   cliGaps: z.array(z.string()).default([]),
-  /** Since when a session that should be working has been silent; null if all is well. */
+  /**
+   * Since when a session that should be working has been silent; null if all is well. For one that only waits for background commands,
+   * a person is asked whether they are meant to keep running.
+   */
   stalledSince: z.iso.datetime().nullable().default(null),
   /** The number of calls that Claude Code denied because of its mode, a rule or a hook. Denials by people do not count. */
   denials: z.int().nonnegative().default(0),

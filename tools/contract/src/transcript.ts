@@ -60,6 +60,7 @@ export const NoticeCode = z.enum([
   'permission-denied',
   'phase',
   'pull-request',
+  'files-not-kept',
   'process-ended',
   'released',
   'reopened',
@@ -73,7 +74,9 @@ export const NoticeCode = z.enum([
   'settings-changed',
   'settings-left-out',
   'taken-back',
+  'task-marked',
   'task-stopped',
+  'tasks-ended',
   'told-again',
   'too-large',
   'turn-forgotten',
@@ -122,6 +125,8 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     toolUseId: z.string(),
     isError: z.boolean(),
     text: z.string(),
+    /** An interrupt ended the call: `before` it ran, or while it was `running`. Left out for all others. */
+    stopped: z.enum(['before', 'running']).optional(),
     /** `hook`: a hook in a settings file allowed the call, so nobody was asked. */
     allowedBy: z.literal('hook').nullable().default(null),
     /** What let the call run; left out if Claude Code does not tell. */

@@ -155,6 +155,8 @@ function actionOf(now: NonNullable<NonNullable<StageView['session']>['now']>): s
       return visibleLine(`${now.isCommand ? '$ ' : ''}${now.action}`, 'command');
     case 'check':
       return visibleLine(`checks: $ ${now.command}`, 'command');
+    case 'background':
+      return visibleLine(`in the background: ${now.isCommand ? '$ ' : ''}${now.action}`, 'command');
     case 'writing':
       return `writes: ${visibleLine(now.text, 'prose')}`;
     case 'preparing':

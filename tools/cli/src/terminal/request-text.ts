@@ -31,9 +31,10 @@ export interface RequestPlace {
 /** Returns everything that a person decides on, as lines; nothing is left out, and nothing in it commands the terminal. */
 export function requestLines(request: PendingRequest, place: RequestPlace): string[] {
   const { title, folder, width, style, now } = place;
-  const { stageId, requestId, agent, createdAt } = request;
+  const { stageId, requestId, agent, parentAgent, createdAt } = request;
   const asked = shortDuration(now.getTime() - Date.parse(createdAt));
-  const who = agent === null ? '' : `, by agent ${visibleLine(agent, 'prose')}`;
+  const parent = parentAgent === null ? '' : `, started by agent ${visibleLine(parentAgent, 'prose')}`;
+  const who = agent === null ? '' : `, by agent ${visibleLine(agent, 'prose')}${parent}`;
   const heading = `${style.call(headingOf(request))} ${style.dim(`asked ${asked} ago${who}`)}`;
   const warning = hiddenWarning(askedTexts(request));
   const stakes = request.stakes.map(({ text }) => style.call(`! ${visibleLine(text, 'command')}`));

@@ -170,6 +170,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   end_leftovers: { method: 'POST', path: '/api/sessions/:stageId/processes/end' },
   get_tasks: { method: 'GET', path: '/api/sessions/:stageId/tasks' },
   stop_task: { method: 'POST', path: '/api/sessions/:stageId/tasks/:taskId/stop' },
+  mark_task: { method: 'POST', path: '/api/sessions/:stageId/tasks/:taskId/mark' },
   get_task_output: { method: 'GET', path: '/api/sessions/:stageId/tasks/:taskId/output' },
   get_mcp_servers: { method: 'GET', path: '/api/sessions/:stageId/mcp' },
   reconnect_mcp_server: { method: 'POST', path: '/api/sessions/:stageId/mcp/:name/reconnect' },

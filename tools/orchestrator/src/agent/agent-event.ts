@@ -65,6 +65,8 @@ export type AgentEvent =
       toolUseId: string;
       isError: boolean;
       text: string;
+      /** The process says that a person refused the call, or stopped it: an interrupt looks like both, unless somebody denied it. */
+      stopped?: 'before' | 'running';
       /** `hook`: a hook allowed the call, and nobody was asked. */
       allowedBy: 'hook' | null;
       /** What let the call run, if the process tells. */
@@ -113,7 +115,19 @@ export type AgentEvent =
   /** The agent's capabilities, reported when it is ready. */
   | { type: 'offered'; capabilities: Capabilities }
   | { type: 'turn-ended'; end: TurnEnd }
-  | { type: 'task-started'; taskId: string; toolUseId: string | null; description: string; taskType: string }
+  | {
+      type: 'task-started';
+      taskId: string;
+      toolUseId: string | null;
+      description: string;
+      taskType: string;
+      /** The subagent that started it. */
+      parentTaskId?: string;
+    }
+  /** A task has ended. `isReported`: Claude is told of it, in the running turn or in one that begins by itself; `runId` names that report. */
+  | { type: 'task-ended'; taskId: string; runId: string; isReported: boolean }
+  /** Claude has been told of the end of a task. */
+  | { type: 'task-reported'; runId: string }
   /** A background task has ended, in the process's words. Claude reads it in the running turn, or the process begins a turn for it. */
   | { type: 'task-news'; text: string }
   /** Claude read such news within a turn. */

@@ -1,4 +1,11 @@
-import { type Announcement, announcementsOf, type BoardEvent, boardView, type StageId } from '@callboard/contract';
+import {
+  type Announcement,
+  announcementsOf,
+  awaitsTasks,
+  type BoardEvent,
+  boardView,
+  type StageId,
+} from '@callboard/contract';
 import type { Logger } from '../lib/logger.ts';
 import { createNudgedWorker } from '../lib/nudged-worker.ts';
 import type { AnnouncementRecord } from '../store/announcement-records.ts';
@@ -162,7 +169,7 @@ function stageOf(event: BoardEvent, seen: Map<string, string>): StageId | null {
     case 'session-updated': {
       const { stageId, state, lastTurn, atGate, stalledSince, alarm, openDenial, check, review, terminal } = event.data;
       const facts = [lastTurn?.at, atGate, stalledSince, alarm?.at, openDenial !== null, check?.since, review?.since];
-      const sign = JSON.stringify([state, terminal !== null, ...facts]);
+      const sign = JSON.stringify([state, terminal !== null, awaitsTasks(event.data), ...facts]);
       if (seen.get(stageId) === sign) return null;
       seen.set(stageId, sign);
       return stageId;

@@ -65,3 +65,14 @@ function reasonOf(text: string | undefined): string | null {
   const said = (text ?? '').replace(ADVICE, '').replace(TOOL_ERROR, '$1').trim();
   return said === '' ? null : said;
 }
+
+/** What the CLI says of a call that an interrupt ended, and of one that a person denied without a word (2.1.330). */
+const REFUSED = /^The user doesn't want to proceed with this tool use\./;
+/** What it adds for a call that was running. */
+const WAS_RUNNING = 'this call was stopped while running';
+
+/** Whether an interrupt may have ended a call. Of a person's denial the CLI tells who decided, or repeats their words. */
+export function stoppedCall(meta: Meta | undefined, text: string): { stopped?: 'before' | 'running' } {
+  if (meta?.permission_decision !== undefined || !REFUSED.test(text)) return {};
+  return { stopped: text.includes(WAS_RUNNING) ? 'running' : 'before' };
+}

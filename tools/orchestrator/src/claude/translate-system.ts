@@ -55,18 +55,23 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
       const { data } = wire.SystemStatus.safeParse(message);
       return data?.permissionMode === undefined ? [] : [{ type: 'mode-changed', mode: data.permissionMode }];
     }
-    case 'task_notification': {
-      // The live set of tasks follows as background_tasks_changed.
-      const { data } = wire.TaskNotification.safeParse(message);
-      return data === undefined ? [] : [{ type: 'task-news', text: data.summary }];
-    }
     case 'hook_response':
       return hookInput(message);
     case 'task_started': {
       const { data } = wire.TaskStarted.safeParse(message);
       if (data === undefined) return null;
-      const { task_id: taskId, tool_use_id, description, task_type: taskType } = data;
-      return [{ type: 'task-started', taskId, toolUseId: tool_use_id ?? null, description, taskType }];
+      const { task_id: taskId, tool_use_id, description, task_type: taskType, parent_task_id } = data;
+      const started = { taskId, toolUseId: tool_use_id ?? null, description, taskType };
+      return [{ type: 'task-started', ...started, ...(parent_task_id != null && { parentTaskId: parent_task_id }) }];
+    }
+    case 'task_notification': {
+      // The live set of tasks follows as background_tasks_changed.
+      const { data } = wire.TaskEnded.safeParse(message);
+      if (data === undefined) return [];
+      const { task_id: taskId, run_id: runId, status, summary } = data;
+      const isReported = status === 'completed' || status === 'failed';
+      const news: AgentEvent[] = summary === '' ? [] : [{ type: 'task-news', text: summary }];
+      return [...news, { type: 'task-ended', taskId, runId, isReported }];
     }
     case 'background_tasks_changed': {
       const { data } = wire.TasksChanged.safeParse(message);

@@ -2,7 +2,7 @@ import type { TokenUsage } from '@callboard/contract';
 import type { AgentBlock, AgentEvent } from '../agent/agent-event.ts';
 import { allowance } from './allowance.ts';
 import { sandboxFailure } from './sandbox/sandbox-failure.ts';
-import { deniedIn, isTold } from './translate-denial.ts';
+import { deniedIn, isTold, stoppedCall } from './translate-denial.ts';
 import { limitsInReply, limitsReported } from './translate-limits.ts';
 import { offered } from './translate-offer.ts';
 import { initialized, translateRequest } from './translate-request.ts';
@@ -131,8 +131,14 @@ function resultEvents(result: Parsed<typeof wire.ResultMessage>): AgentEvent[] {
   if (result.errors?.some((error) => LOST.test(error)) === true) return [{ type: 'conversation-lost' }];
   const unasked: AgentEvent[] =
     result.origin?.kind === 'unclassified' ? [{ type: 'message-echoed', messageId: null, text: null }] : [];
-  return [...unasked, { type: 'turn-ended', end: translateResult(result) }];
+  return [...unasked, ...reported(result.origin), { type: 'turn-ended', end: translateResult(result) }];
 }
+
+/** The end of a background task that Claude was told of: in this turn, or as its beginning. */
+const reported = (origin: { kind: string; runId?: string | undefined } | undefined): AgentEvent[] =>
+  origin?.kind === 'task-notification' && origin.runId !== undefined
+    ? [{ type: 'task-reported', runId: origin.runId }]
+    : [];
 
 type Parsed<S extends { _output: unknown }> = S['_output'];
 
@@ -205,7 +211,8 @@ function translateUser({
   uuid,
 }: Parsed<typeof wire.UserMessage>): AgentEvent[] {
   // The CLI tells the model that a background task has ended or was stopped, in the midst of a turn; nobody sent that.
-  if (isReplay === true && origin?.kind === 'task-notification') return [{ type: 'task-news-read' }];
+  if (isReplay === true && origin?.kind === 'task-notification')
+    return [{ type: 'task-news-read' }, ...reported(origin)];
   if (isReplay === true && origin?.kind === 'peer' && uuid !== undefined) return [peerMessage(origin, uuid)];
   if (isReplay === true) return echoOf(message.content, uuid);
   if (typeof message.content === 'string') return [];
@@ -229,6 +236,7 @@ function translateUser({
         allowedBy: permission?.source === 'hook' ? 'hook' : null,
         ...allowance(permission),
         ...(wire.LeftSandbox.safeParse(tool_use_result).success && { leftSandbox: true as const }),
+        ...stoppedCall(meta, text),
         ...(isTold(meta) && { isTold: true as const }),
       },
     ];

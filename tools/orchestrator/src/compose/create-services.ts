@@ -107,7 +107,7 @@ export async function createServices(
     viewed: createViewed({ store }),
     usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
     callers: watchCallers(context, parts),
-    controls: createSessionControls({ store, ask: sessions.ask }),
+    controls: createSessionControls({ store, outboxBell, ask: sessions.ask }),
     leftovers: createLeftoverProcesses({ store: own, graceMs: graces.signalMs }),
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
     conversations: createConversations({

@@ -5,6 +5,7 @@ import { foreignClaude } from '../claude/conversations/open-conversations.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Bell } from '../lib/bell.ts';
+import { createKeepBeforeMessage } from '../rewinds/keep-before-message.ts';
 import { type LiveRules, startLiveRules } from '../rules/live-rules.ts';
 import { type ReAttaching, reAttachLaunches } from '../sessions/launch/re-attach-launches.ts';
 import { createLiveNows, type LiveNows } from '../sessions/live-nows.ts';
@@ -63,6 +64,7 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   const sessions = createSessions({
     ...{ ...shared, store, trust, edges, log, lowPriorityWork, graces, dataDir: config.dataDir, env: claudeEnv },
     ...{ claims: membership?.claims, mayWrite: membership?.lease.isHeld },
+    keepBefore: createKeepBeforeMessage({ store, worktrees: parts.worktrees, log, limitMs: limits.keepFilesMs }),
     onLiveNow: liveNows.changed,
     initializeTimeoutMs: limits.initializeMs,
     onRuleUsed: (stageId, toolUseId) => settingsWatch.onRuleUsed(stageId, toolUseId),

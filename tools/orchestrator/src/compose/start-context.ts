@@ -28,6 +28,8 @@ export interface TimeLimits {
   confirmationMs: number;
   /** How long an answer given with `hold` is kept back. */
   answerHoldMs: number;
+  /** How long a message waits until the files from before it are kept. */
+  keepFilesMs: number;
   /** An idle process uses some 200 MB; the next message resumes its session in under a second. */
   idleMs: number;
   watchdogLookMs: number;
@@ -62,6 +64,7 @@ export const TIME_LIMITS: TimeLimits = {
   initializeMs: 60_000,
   confirmationMs: 2_000,
   answerHoldMs: 2_000,
+  keepFilesMs: 15_000,
   idleMs: 60 * 60 * 1_000,
   watchdogLookMs: 15_000,
   settingsLookMs: 2_000,

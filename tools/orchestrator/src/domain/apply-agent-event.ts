@@ -6,7 +6,7 @@ import { ownProperty } from '../lib/own-property.ts';
 import { LONGEST_RESULT, LONGEST_STRING, truncate, truncateRaw, truncateStrings } from '../lib/truncate.ts';
 import type { OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
-import { takeTaskStart, takeTasks } from './background-tasks.ts';
+import { takeTaskEnd, takeTaskReport, takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { stopCheck } from './checks.ts';
 import { addCliGap, MINIMAL_MODE } from './cli-gaps.ts';
@@ -78,6 +78,8 @@ const HANDLERS: Handlers = {
   'task-news': ({ change }, { text }) =>
     setFields(change, { taskNews: [...change.record.taskNews, text].slice(-MOST_NEWS) }),
   'task-news-read': ({ change }) => setFields(change, { taskNews: [] }),
+  'task-ended': takeTaskEnd,
+  'task-reported': ({ change }, { runId }) => takeTaskReport(change, runId),
   tasks: tasksListed,
   notice,
 };
@@ -150,6 +152,8 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     lastTurn: { outcome, message, at: tx.now, code: (outcome === 'failed' ? end.code : undefined) ?? null },
     openDenial: outcome === 'succeeded' ? (record.lastCall?.denial ?? null) : null,
     calls: agentsWork(record) ? record.calls : {},
+    // An interrupt may take back what the CLI had still to tell Claude.
+    reports: outcome === 'succeeded' ? record.reports : [],
     running: agentsWork(record) ? record.running.filter(({ parentToolUseId }) => parentToolUseId !== null) : [],
     costCounted: end.costUsd ?? record.costCounted,
     tokensCounted: tokens === null ? record.tokensCounted : countedTokens(tokens),
@@ -239,11 +243,25 @@ function sayWhatWoke(change: SessionChange, at: string): void {
 /** The id of a content block, the same in the stream and in the transcript. */
 export const blockId = (apiMessageId: string, index: number): string => `${apiMessageId}:${index}`;
 
+/** What is shown of a call that an interrupt ended. The CLI tells Claude that the user refused it, which nobody did. */
+const STOPPED = {
+  before: 'Stopped before it ran. Nothing was done.',
+  running: 'Stopped while it ran. What it had done by then stands.',
+} as const;
+
+const isDenied = async ({ tx, change }: EventContext, toolUseId: string): Promise<boolean> =>
+  (await tx.requests.outcomesOf(change.record.stageId, toolUseId)).some(
+    (outcome) => outcome === 'denied' || outcome === 'timed-out',
+  );
+
 async function toolResult(context: EventContext, event: EventOf<'tool-result'>): Promise<void> {
   const { tx, change } = context;
-  const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...result } = event;
+  const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...told } = event;
+  const { stopped, ...result } = told;
   const sandboxFailure = context.sandbox.isOn ? event.sandboxFailure : null;
-  addEntry(change, tx.now, { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) });
+  const shown = { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) };
+  const isStopped = stopped !== undefined && !(await isDenied(context, event.toolUseId));
+  addEntry(change, tx.now, isStopped ? { ...shown, stopped, text: STOPPED[stopped] } : shown);
   callEnded(change, event.toolUseId);
   deferredAgain(change, event.toolUseId);
   await sandboxResult(context, event);

@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest';
-import { busyTestSession } from '../../test/support/test-session.ts';
+import { busyTestSession, turnEnded } from '../../test/support/test-session.ts';
+
+const PIPELINE = [
+  { name: 'Build', prompt: 'Build it.', gate: 'none' },
+  { name: 'Finish', prompt: 'Finish it.', gate: 'none' },
+];
 
 const call = (toolUseId: string, command: string) =>
   ({
@@ -11,7 +16,7 @@ const call = (toolUseId: string, command: string) =>
 const started = (taskId: string, toolUseId: string) =>
   ({ type: 'task-started', taskId, toolUseId, description: 'Serve', taskType: 'local_bash' }) as const;
 const serve = { taskId: 't1', type: 'local_bash', description: 'Serve' };
-const known = { ...serve, toolUseId: 'c1', command: 'npm run dev', startedAt: expect.any(String) };
+const known = { ...serve, toolUseId: 'c1', command: 'npm run dev', startedAt: expect.any(String), mark: null };
 
 it('shows the command of a task that the CLI lists before it reports the start', async () => {
   const session = await busyTestSession();
@@ -43,4 +48,30 @@ it('keeps the time at which a task was first listed if its start is never report
     { taskId: 'constructor', command: null },
   ]);
   expect((await session.end()).backgroundTasks).toEqual([]);
+});
+
+const listed = (...tasks: (typeof serve)[]) => ({ type: 'tasks', tasks }) as const;
+const ended = (isReported: boolean) => ({ type: 'task-ended', taskId: 't1', runId: 'r1', isReported }) as const;
+
+it('is at work from the end of a command until Claude has said something about it', async () => {
+  const session = await busyTestSession({ pipeline: PIPELINE });
+  const waiting = await session.tell(listed(serve), turnEnded());
+  expect(waiting).toMatchObject({ state: 'idle', phaseIndex: 0, now: { kind: 'background', others: 0 } });
+  expect(await session.tell(ended(true), listed())).toMatchObject({ state: 'busy', phaseIndex: 0 });
+  const report = { type: 'task-reported', runId: 'r1' } as const;
+  const woken = { type: 'turn-started', model: null, mode: null, messageIds: [] } as const;
+  expect(await session.tell(woken, report, turnEnded())).toMatchObject({ phaseIndex: 1, reports: [] });
+});
+
+it('goes on without a command that was stopped, and names it', async () => {
+  const session = await busyTestSession({ pipeline: PIPELINE });
+  await session.tell(listed(serve), turnEnded());
+  expect(await session.tell(ended(false), listed())).toMatchObject({ phaseIndex: 1, reports: [] });
+  expect(await session.transcript()).toContainEqual(expect.objectContaining({ code: 'tasks-ended', level: 'warning' }));
+});
+
+it('waits for no report after an interrupt, or in another process', async () => {
+  const session = await busyTestSession({ pipeline: PIPELINE });
+  await session.tell(listed(serve), ended(true), listed(), turnEnded('interrupted'));
+  expect(await session.record()).toMatchObject({ state: 'idle', reports: [], phaseIndex: 0 });
 });

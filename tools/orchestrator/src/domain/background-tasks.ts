@@ -1,9 +1,11 @@
-import type { BackgroundTask } from '@callboard/contract';
+import { awaitedTasks, awaitsTasks, type BackgroundTask, isCommandTask, type TaskMark } from '@callboard/contract';
 import type { AgentEvent } from '../agent/agent-event.ts';
+import { Rejection } from '../lib/errors.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { truncate } from '../lib/truncate.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { EventContext } from './event-context.ts';
+import { addNotice, type SessionChange } from './session-change.ts';
 
 /** The longest command that is kept in full, in characters: every board gets it with the session summary. */
 const LONGEST_COMMAND = 2_000;
@@ -21,21 +23,115 @@ export function takeTasks(record: SessionRecord, tasks: readonly ListedTask[], n
     const start = ownProperty(record.taskStarts, taskId) ??
       before ?? { toolUseId: null, command: null, startedAt: now };
     const { toolUseId, command, startedAt } = start;
-    return { taskId, type, description, toolUseId, command, startedAt };
+    const mark = before?.mark ?? (isKept(record, command) ? 'keep-running' : null);
+    return { taskId, type, description, toolUseId, command, startedAt, mark };
   });
   return { ...record, backgroundTasks };
+}
+
+const isKept = ({ keptCommands }: SessionRecord, command: string | null): boolean =>
+  command !== null && keptCommands.includes(command);
+
+/** A background task has ended: notes that Claude will be told of it, or that it was ended without a person's word. */
+export async function takeTaskEnd(
+  { tx, change, launchId }: EventContext,
+  { taskId, runId, isReported }: Extract<AgentEvent, { type: 'task-ended' }>,
+): Promise<void> {
+  const { record } = change;
+  const task = record.backgroundTasks.find((one) => one.taskId === taskId);
+  if (task === undefined) return; // it ran in the foreground
+  if (isReported) {
+    if (runId !== '') change.record = { ...record, reports: [...record.reports.filter((id) => id !== runId), runId] };
+    return;
+  }
+  const sent = await tx.outbox.listOf(launchId, ['accepted', 'written', 'confirmed']);
+  const isAsked = sent.some(
+    ({ body }) => body.kind === 'control' && body.request.subtype === 'stop_task' && body.request.task_id === taskId,
+  );
+  if (!isAsked) noteEnded(change, tx.now, [task]);
+}
+
+/** Claude has been told of the end of a task. */
+export function takeTaskReport(change: SessionChange, runId: string): void {
+  const { reports } = change.record;
+  if (reports.includes(runId)) change.record = { ...change.record, reports: reports.filter((id) => id !== runId) };
+}
+
+/** Names in the transcript the tasks that were ended before they were done. */
+export function noteEnded(change: SessionChange, at: string, tasks: readonly BackgroundTask[]): void {
+  if (tasks.length === 0) return;
+  const text = `Stopped in the background: ${tasks.map((task) => taskWords(task, at)).join('; ')}.`;
+  const isLoss = tasks.some(({ mark }) => mark !== 'keep-running');
+  addNotice(change, at, { level: isLoss ? 'warning' : 'info', code: 'tasks-ended', text });
+}
+
+/** How much of a command is quoted. */
+const QUOTED = 200;
+
+/** Names a task in a sentence: what it is, its command, and for how long it has run. */
+function taskWords({ type, description, command, startedAt }: BackgroundTask, at: string): string {
+  const what = isCommandTask({ type }) ? 'the command' : 'the agent';
+  const quoted = command === null ? '' : ` (${truncate(command, QUOTED)})`;
+  if (startedAt === null) return `${what} "${description}"${quoted}`;
+  const seconds = Math.max(0, Math.round((Date.parse(at) - Date.parse(startedAt)) / 1_000));
+  const after = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+  return `${what} "${description}"${quoted}, after ${after}`;
+}
+
+/**
+ * @throws Rejection `background_work` while Claude's commands run that the stage waits for
+ * @param what what has to wait, as the beginning of a sentence
+ */
+export function requireNoAwaitedTasks(
+  session: Pick<SessionRecord, 'stageId' | 'state' | 'backgroundTasks'> | null,
+  what: string,
+): void {
+  if (session === null || !awaitsTasks(session)) return;
+  const tasks = awaitedTasks(session);
+  const named = tasks.map(({ command, description }) => truncate(command ?? description, QUOTED)).join('; ');
+  const message = `${what} ${session.stageId} still runs in the background: ${named}. Wait until that has ended, stop it, or mark it as meant to keep running.`;
+  throw new Rejection('background_work', message);
+}
+
+/** How many commands are remembered as meant to keep running. */
+const MOST_KEPT = 50;
+
+/**
+ * Marks a command for a person: whether the stage waits for it.
+ * @throws Rejection `unknown_task` if it does not run, or is no command
+ */
+export function markTask(record: SessionRecord, taskId: string, mark: TaskMark | null): SessionRecord {
+  const task = record.backgroundTasks.find((one) => one.taskId === taskId);
+  if (task === undefined)
+    throw new Rejection('unknown_task', `No background task ${taskId} is running; it may have ended already.`);
+  if (!isCommandTask(task))
+    throw new Rejection(
+      'unknown_task',
+      'A subagent ends by itself, so the stage always waits for it. Stop it if it should not.',
+    );
+  const { command } = task;
+  const others = record.keptCommands.filter((one) => one !== command);
+  const isNamed = command !== null && mark === 'keep-running';
+  return {
+    ...record,
+    backgroundTasks: record.backgroundTasks.map((one) => (one === task ? { ...one, mark } : one)),
+    keptCommands: isNamed ? [...others, command].slice(-MOST_KEPT) : others,
+    stalledSince: null,
+  };
 }
 
 /** Stores which call started a task. The CLI may list the task before or after it reports the start. */
 export async function takeTaskStart(
   context: EventContext,
-  { taskId, toolUseId, description, taskType }: Extract<AgentEvent, { type: 'task-started' }>,
+  { taskId, toolUseId, description, taskType, parentTaskId }: Extract<AgentEvent, { type: 'task-started' }>,
 ): Promise<void> {
   const { tx, change } = context;
   if (toolUseId === null) return;
   const { record } = change;
   const isAgent = taskType !== 'local_bash';
-  const agents = isAgent ? { ...record.agents, [taskId]: { toolUseId, description } } : record.agents;
+  const agents = isAgent
+    ? { ...record.agents, [taskId]: { toolUseId, description, parent: parentTaskId ?? null } }
+    : record.agents;
   const listed = record.backgroundTasks.find((task) => task.taskId === taskId);
   const start = {
     toolUseId,

@@ -1,4 +1,4 @@
-import { isChecking, type SessionState, type StageId } from '@callboard/contract';
+import { awaitsTasks, isChecking, isCommandTask, type SessionState, type StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { type SessionRecord, summaryOf } from '../store/records.ts';
 import { unknownStage } from '../store/require.ts';
@@ -25,16 +25,18 @@ export async function noSession({ stages }: Pick<Tables, 'stages'>, stageId: Sta
 
 const ALARMED = 'It was stopped because the session has an open security alarm.';
 
-/** Whether subagents work in the background. Background Bash, for example a dev server, does not count. */
+/** Whether subagents work in the background. Background commands do not count: messages are delivered while they run. */
 export const agentsWork = ({ backgroundTasks }: SessionRecord): boolean =>
-  backgroundTasks.some(({ type }) => type !== 'local_bash' && type !== 'unknown');
+  backgroundTasks.some((task) => !isCommandTask(task));
 
 /** Returns the state that follows from the stored facts. */
 export function deriveState(record: SessionRecord, openRequests: number): SessionState {
   if (isChecking(record)) return 'busy';
   if (record.launchState !== 'live') return record.launchState;
   if (openRequests > 0) return 'waiting';
-  return record.turnRunning || agentsWork(record) ? 'busy' : 'idle';
+  // The CLI is about to begin a turn, to tell Claude that a background task has ended.
+  const isWoken = record.reports.length > 0;
+  return record.turnRunning || isWoken || agentsWork(record) ? 'busy' : 'idle';
 }
 
 /**
@@ -61,8 +63,9 @@ export async function saveChange(tx: Tx, change: SessionChange): Promise<Session
     ...change.record,
     state,
     stateSince: state === change.before.state ? change.before.stateSince : tx.now,
-    // Only a busy session can stall.
-    stalledSince: state === 'busy' ? change.record.stalledSince : null,
+    // Only a session at work can stall.
+    stalledSince: state === 'busy' || awaitsTasks({ ...change.record, state }) ? change.record.stalledSince : null,
+    modeBeforePlan: isPlanBegun(change) ? change.before.mode : change.record.modeBeforePlan,
     queued,
     queueHeld: change.record.queueHeld && queued > 0,
     heldSinceAlarm: change.record.heldSinceAlarm && change.record.queueHeld && queued > 0,
@@ -96,6 +99,8 @@ async function giveNext(tx: Tx, change: SessionChange, openRequests: number): Pr
   if (isIdle()) await deliverNext(tx, change);
   if (isIdle()) await followPipeline(tx, change);
 }
+
+const isPlanBegun = ({ before, record }: SessionChange): boolean => record.mode === 'plan' && before.mode !== 'plan';
 
 const hasNothingToDo = ({ lastTurn, turnRunning }: SessionRecord, queued: number): boolean =>
   queued === 0 && !turnRunning && lastTurn?.outcome === 'succeeded';

@@ -1,4 +1,4 @@
-import type { AskingCommand, TranscriptEntry } from '@callboard/contract';
+import { type AskingCommand, isCommandTask, type TranscriptEntry } from '@callboard/contract';
 import type { Tx } from '../store/store.ts';
 import type { SessionChange } from './session-change.ts';
 
@@ -14,8 +14,7 @@ export async function newestEntries(tx: Tx, { record, entries }: SessionChange):
 }
 
 /** Returns the background tasks that run a command; a task of unknown type may run one. */
-export const backgroundCommands = ({ record }: SessionChange) =>
-  record.backgroundTasks.filter(({ type }) => type === 'local_bash' || type === 'unknown');
+export const backgroundCommands = ({ record }: SessionChange) => record.backgroundTasks.filter(isCommandTask);
 
 /**
  * Returns the commands that a session runs now: calls without a result that do not wait for a person, and commands in the

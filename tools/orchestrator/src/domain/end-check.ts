@@ -3,6 +3,7 @@ import { Rejection } from '../lib/errors.ts';
 import { type CheckRecord, textMessage } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
 import type { Tx } from '../store/store.ts';
+import { requireNoAwaitedTasks } from './background-tasks.ts';
 import { endWords, failureMessage } from './check-message.ts';
 import { currentCheck, dueCheck, giveUpCheck, noteCheck, setCheck } from './checks.ts';
 import { passGate, templateValues } from './pipeline.ts';
@@ -133,6 +134,7 @@ function requireAtRest({ record }: SessionChange): void {
   requireNoAlarm(record);
   requireNotInTerminal(record);
   if (isChecking(record)) throw new Rejection('already_running', `A check of ${record.stageId} is running already.`);
+  requireNoAwaitedTasks(record, 'The check was not started, because work of');
   if (record.state === 'idle' || record.state === 'ended') return;
   const message = `${record.stageId} is at work (${record.state}). Its check runs when Claude is done.`;
   throw new Rejection('already_running', message);

@@ -1,6 +1,7 @@
 import { isActive, isChecking, type LaunchId, type TurnOutcome } from '@callboard/contract';
 import type { LaunchRecord, MessageRow, OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
+import { noteEnded } from './background-tasks.ts';
 import { changeSession } from './change-session.ts';
 import { closeRequest, requestOf, setDelivery } from './requests.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
@@ -140,6 +141,7 @@ const isCountKept = ({ turnRunning }: SessionRecord, end: LaunchEnd): boolean =>
 
 function endSession({ tx, change, end }: Ending): void {
   loseWakeUps(change, tx.now);
+  noteEnded(change, tx.now, change.record.backgroundTasks);
   const { record } = change;
   const wasActive = isActive(change.before.state) && !isChecking(change.before); // a check needs no process of Claude
   const gone = {
@@ -151,6 +153,7 @@ function endSession({ tx, change, end }: Ending): void {
     mcpServers: [],
     agents: {},
     taskStarts: {},
+    reports: [],
     blocks: {},
     running: [],
     ...{ wakeUps: [], wakeUpMessages: [] },

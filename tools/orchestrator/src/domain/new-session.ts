@@ -66,7 +66,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     launchState: 'ended',
     ...{ blocks: {}, agents: {}, calls: {}, running: [], strangers: [], hookInputs: [], hookInputsShown: [] },
     ...{ lastCall: null, deferred: null, ownMessage: null, wakeUps: [], wakeUpMessages: [] },
-    ...{ taskStarts: {}, taskNews: [], wokenBy: null },
+    ...{ taskStarts: {}, taskNews: [], wokenBy: null, reports: [], keptCommands: [], modeBeforePlan: null },
     ...{ goneBack: [], isGoingBack: false, goingBack: null, undo: null, conversationRecord: null },
   };
 }

@@ -1,4 +1,5 @@
 import {
+  awaitedTasks,
   type CheckState,
   checkOf,
   isChecking,
@@ -63,12 +64,14 @@ async function addPhaseRun(
 
 /**
  * Continues the pipeline of a session that has become idle with nothing queued: if its phase succeeded, its check is due, or the
- * next phase begins, or waits at a gate for a person. Does nothing for a stage without phases, or after the last phase.
+ * next phase begins, or waits at a gate for a person. Does nothing for a stage without phases, after the last phase, or while
+ * something in the background still works for the phase.
  */
 export async function followPipeline(tx: Tx, change: SessionChange): Promise<void> {
   const { record } = change;
   if (record.lastTurn?.outcome !== 'succeeded' || record.alarm !== null || record.terminal !== null) return;
   if (goesOnLater(record, tx.now)) return; // Claude ended its turn to go on at a certain time
+  if (awaitedTasks(record).length > 0) return;
   const stage = await tx.stages.find(record.stageId);
   const finished = stage?.pipeline[record.phaseIndex];
   if (stage == null || finished === undefined) return;
@@ -88,7 +91,7 @@ export async function followPipeline(tx: Tx, change: SessionChange): Promise<voi
  */
 export async function isPhaseDue(tx: Tx, record: SessionRecord): Promise<boolean> {
   if (record.lastTurn?.outcome !== 'succeeded' || !record.turnToFollow || isChecking(record)) return false;
-  if (goesOnLater(record, tx.now)) return false;
+  if (goesOnLater(record, tx.now) || awaitedTasks(record).length > 0) return false;
   const stage = await tx.stages.find(record.stageId);
   const finished = stage?.pipeline[record.phaseIndex];
   if (stage == null || finished === undefined) return false;

@@ -4,7 +4,7 @@ import { stakesOf } from '../agent/stakes/stakes-of.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { StoredRequest } from '../store/ports/requests-table.ts';
-import type { OutboxRow } from '../store/records.ts';
+import type { OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { commandsOf } from './commands-of.ts';
 import { callAsks, callDecided } from './running-calls.ts';
@@ -16,16 +16,16 @@ export async function openRequest(
   change: SessionChange,
   { requestId, kind, ask }: { requestId: RequestId; kind: RequestKind; ask: Ask },
 ): Promise<void> {
-  const { stageId, launchId, agents, alarm } = change.record;
+  const { stageId, launchId, alarm, mode, modeBeforePlan } = change.record;
   if (launchId === null || alarm !== null) return;
   const { agentId, ...shown } = ask;
-  const agent = agentId === null ? null : (ownProperty(agents, agentId)?.description ?? agentId);
   const stage = await tx.stages.find(stageId);
   const request: PendingRequest = {
     stageId,
     requestId,
     kind,
-    agent,
+    ...askingAgents(change.record, agentId),
+    ...(mode === 'plan' && modeBeforePlan !== null && { modeBefore: modeBeforePlan }),
     commands: [],
     createdAt: tx.now,
     expiresAt: await expiry(tx, stage),
@@ -36,6 +36,16 @@ export async function openRequest(
   if (!(await tx.requests.open(request, launchId))) return;
   callAsks(change, request.toolUseId);
   await tx.emit({ type: `${kind}-requested`, data: request });
+}
+
+/** Names the subagent that asks, and the one that started it. */
+function askingAgents(
+  { agents }: SessionRecord,
+  agentId: string | null,
+): Pick<PendingRequest, 'agent' | 'parentAgent'> {
+  const nameOf = (id: string | null) => (id === null ? null : (ownProperty(agents, id)?.description ?? id));
+  const parent = agentId === null ? null : (ownProperty(agents, agentId)?.parent ?? null);
+  return { agent: nameOf(agentId), parentAgent: nameOf(parent) };
 }
 
 /**

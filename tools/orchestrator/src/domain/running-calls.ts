@@ -1,4 +1,4 @@
-import type { SessionNow, SessionState, ToolInput } from '@callboard/contract';
+import { awaitedTasks, type SessionNow, type SessionState, type ToolInput } from '@callboard/contract';
 import { oneLine } from '../agent/describe-tool.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { SessionChange } from './session-change.ts';
@@ -73,6 +73,7 @@ function changeCall(change: SessionChange, toolUseId: string, fields: Partial<Ru
 
 /** Returns what a session in this state does at this moment, as far as the store knows; null if it does nothing. */
 export function nowOf(record: SessionRecord, state: SessionState, now: string): SessionNow | null {
+  if (state === 'idle') return inBackground(record);
   if (state !== 'busy' && state !== 'waiting') return null;
   const { check, review } = record;
   if (review?.state === 'running') return { kind: 'review', since: review.since };
@@ -92,6 +93,16 @@ export function nowOf(record: SessionRecord, state: SessionState, now: string): 
   }
   if (state === 'waiting') return null;
   return before?.kind === 'thinking' ? before : { kind: 'thinking', since: now };
+}
+
+/** Returns what runs in the background while Claude rests: the oldest task that the stage waits for, else the oldest. */
+function inBackground({ backgroundTasks, stateSince }: SessionRecord): SessionNow | null {
+  const [first] = [...awaitedTasks({ backgroundTasks }), ...backgroundTasks];
+  if (first === undefined) return null;
+  const { taskId, command, description, startedAt } = first;
+  const action = oneLine(command ?? description, LONGEST_ACTION);
+  const since = startedAt ?? stateSince;
+  return { kind: 'background', taskId, action, isCommand: command !== null, since, others: backgroundTasks.length - 1 };
 }
 
 /** Returns the oldest call that runs; of a subagent's calls and the one that started it, the subagent's. */

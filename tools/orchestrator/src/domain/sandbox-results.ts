@@ -29,9 +29,9 @@ async function allowedBySandbox({ tx, change, launchId }: EventContext, toolUseI
     ...{ answers: null, updatedInput: null, delivery: 'none', lost: null, settlement: null, denial: null },
   };
   const request: PendingRequest = {
-    ...{ ...of, displayName: toolName, input: {}, description: asked, agent: null, reason: null, blockedPath: null },
+    ...{ ...of, displayName: toolName, input: {}, description: asked, reason: null, blockedPath: null },
     ...{ suggestions: [], suppressAlwaysAllow: true, leavesSandbox: null, commands: [], stakes: [] },
-    ...{ createdAt: tx.now, expiresAt: null },
+    ...{ createdAt: tx.now, expiresAt: null, agent: null, parentAgent: null },
   };
   if (!(await tx.requests.addDecided(request, decision, launchId))) return;
   await tx.emit({ type: 'decision-updated', data: decision });

@@ -110,6 +110,7 @@ export const commandPlaces: Readonly<Record<CommandType, CommandPlace>> = {
   end_leftovers: 'owner',
   get_tasks: 'owner',
   stop_task: 'owner',
+  mark_task: 'owner',
   get_task_output: 'owner',
   get_mcp_servers: 'owner',
   reconnect_mcp_server: 'owner',

@@ -7,6 +7,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import { pause } from '@callboard/runtime/waits';
+import { requireNoAwaitedTasks } from '../domain/background-tasks.ts';
 import { requireNotInTerminal } from '../domain/terminal.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
@@ -190,6 +191,7 @@ function planDraft(place: StageOnHost, { title, body, draft = false }: PullReque
 async function requireAtRest({ store }: OpenParts, stageId: StageId): Promise<void> {
   const session = await store.read.sessions.find(stageId);
   requireNotInTerminal(session);
+  requireNoAwaitedTasks(session, 'Nothing was pushed, because work of');
   if (session !== null && isActive(session.state))
     throw new Rejection('stage_running', `${stageId} is still working. Wait until it is idle, or interrupt it first.`);
 }

@@ -120,7 +120,7 @@ function why({ decision, result, use, rules }: CallFacts): Why {
   if (decision !== undefined && decision.outcome !== 'closed') return whyDecided(decision);
   if (decision !== undefined && (result === undefined || result.isError))
     return { reason: 'not-run', by: null, detail: decision.reason };
-  if (result === undefined) return { reason: 'not-run', by: null, detail: null };
+  if (result === undefined || result.stopped === 'before') return { reason: 'not-run', by: null, detail: null };
   const ranBy = result.ranBy ?? (result.allowedBy === 'hook' ? 'hook' : undefined);
   if (ranBy === undefined) return { reason: 'no-record', by: null, detail: null };
   if (ranBy !== 'rule' && ranBy !== 'parts') return { reason: BY_CLAUDE[ranBy], by: null, detail: null };

@@ -2,6 +2,7 @@ import type { MessageId, Project, Stage, StageId, TranscriptEntry, Worktree } fr
 import type { ConversationPlace } from '../claude/conversation-place.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { ConversationState, TurnMark } from '../store/going-back-records.ts';
+import { MOST_MARKS } from '../store/ports/review-tables.ts';
 import type { SessionRecord } from '../store/records.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
@@ -29,11 +30,11 @@ export interface MomentParts {
 }
 
 /** How many entries before a message are looked at. */
-const LOOK_BACK = 500;
+export const LOOK_BACK = 500;
 
 const NOT_KEPT =
-  'The files before this message were not kept, because the turn before it went straight on. Choose an earlier message.';
-const TOO_OLD = 'The files before this message were not kept: Callboard keeps those of the newest 100 turns.';
+  'The files before this message were not kept: it was sent before Callboard had recorded them. Choose another message.';
+const TOO_OLD = `The files before this message are no longer kept: Callboard keeps those of the newest ${MOST_MARKS} turns. Choose a later message.`;
 const UNKNOWN =
   'Claude Code’s record of the conversation does not have this message as the beginning of a turn. Choose the message before it.';
 const COMPACTED =
@@ -68,18 +69,18 @@ export async function findMoment(parts: MomentParts, place: Place, messageId: Me
   const mark = await store.read.turnMarks.newestBefore(stageId, message.index);
   return {
     message,
-    files: filesBefore(place, earlier, mark),
+    files: (await whyNotKept(store, message)) ?? (await filesBefore(parts, place, { message, earlier, mark })),
     conversation: await conversationBefore(parts, place, { message, mark, isFirst: !earlier.some(isOfTurn) }),
   };
 }
 
 const isTurnEnd = ({ kind }: TranscriptEntry): boolean => kind === 'turn-end';
 
-const isOfTurn = ({ kind }: TranscriptEntry): boolean =>
+export const isOfTurn = ({ kind }: TranscriptEntry): boolean =>
   ['user', 'text', 'thinking', 'tool-use', 'tool-result'].includes(kind);
 
 /** Whether the next message begins a turn: nothing of a turn that still runs is among the entries before it. */
-function beginsTurn(earlier: readonly TranscriptEntry[]): boolean {
+export function beginsTurn(earlier: readonly TranscriptEntry[]): boolean {
   const isEnd = (entry: TranscriptEntry) =>
     isTurnEnd(entry) || (entry.kind === 'notice' && ['process-ended', 'gone-back'].includes(entry.code));
   const isOfMain = (entry: TranscriptEntry) => entry.parentToolUseId === null && isOfTurn(entry);
@@ -87,15 +88,35 @@ function beginsTurn(earlier: readonly TranscriptEntry[]): boolean {
   return last === undefined || isEnd(last);
 }
 
-function filesBefore(
+/** Returns what the transcript says of files that could not be kept when the message was sent; null if it says nothing. */
+async function whyNotKept({ read }: Store, { stageId, index }: Moment['message']): Promise<string | null> {
+  const next = await read.transcript.page(stageId, { after: index, before: undefined, limit: SOON });
+  const until = next.findIndex(({ kind }) => kind === 'user');
+  const said = (until === -1 ? next : next.slice(0, until)).find(isNotKeptNotice);
+  return said?.kind === 'notice' ? said.text : null;
+}
+
+/** How many entries after a message are looked at. */
+const SOON = 20;
+
+const isNotKeptNotice = (entry: TranscriptEntry): boolean => entry.kind === 'notice' && entry.code === 'files-not-kept';
+
+interface FoundBefore {
+  message: Moment['message'];
+  earlier: readonly TranscriptEntry[];
+  mark: TurnMark | null;
+}
+
+async function filesBefore(
+  { store }: MomentParts,
   { stage, worktree }: Place,
-  earlier: readonly TranscriptEntry[],
-  mark: TurnMark | null,
-): Moment['files'] {
+  { earlier, mark }: FoundBefore,
+): Promise<Moment['files']> {
   const newest = earlier.findLast(isOfTurn);
   if (mark === null && newest === undefined && earlier.length < LOOK_BACK)
     return { target: stage.origin?.tree ?? worktree.base, head: stage.origin?.commit ?? worktree.base, at: null };
-  if (mark === null || mark.commit === null) return TOO_OLD;
+  if (mark === null || mark.commit === null)
+    return (await store.read.turnMarks.countOf(stage.id)) < MOST_MARKS ? NOT_KEPT : TOO_OLD;
   if (newest !== undefined && newest.index > (mark.place ?? 0)) return NOT_KEPT;
   return { target: mark.commit, head: `${mark.commit}^1`, at: mark.at };
 }

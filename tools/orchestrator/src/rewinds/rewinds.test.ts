@@ -15,6 +15,7 @@ import { createStages } from '../stages/stages.ts';
 import { retryUntilStored } from '../store/retry-until-stored.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
 import { createForkStage } from './fork-stage.ts';
+import { createKeepBeforeMessage, type KeepBeforeParts } from './keep-before-message.ts';
 import { createRewinds, type RewindsParts } from './rewinds.ts';
 
 const CONVERSATION = 'conversation-1';
@@ -206,6 +207,47 @@ it('refuses while Claude works, for a message within a turn, and without a snaps
   await store.transact((tx) => changeSession(tx, stageId, leave));
   await expect(both.rewind(stageId, go(1), 'Ann')).rejects.toMatchObject({ code: 'in_terminal' });
   await expect(forkStage(stageId, {})).rejects.toMatchObject({ code: 'in_terminal' });
+});
+
+/** Sends a message right after a turn, before its files were marked, and plays the turn that it begins. */
+async function sendAtOnce(
+  scene: Awaited<ReturnType<typeof setUp>>,
+  keepTurn: KeepBeforeParts['worktrees']['keepTurn'],
+) {
+  const { store, session, stageId, file } = scene;
+  await writeFile(file('a.txt'), 'by the turn before\n');
+  await session.tell({ type: 'conversation', sessionId: CONVERSATION }, turnEnded());
+  const id = await session.enqueue('At once.');
+  const keep = createKeepBeforeMessage({ store, log: silent, limitMs: 60_000, worktrees: { keepTurn } });
+  const row = (await session.outbox()).find(({ wireId }) => wireId === id);
+  if (row === undefined) throw new Error('the message was not delivered');
+  const { signal } = new AbortController();
+  await keep(row, signal);
+  await keep(row, signal); // written again after a crash
+  await session.tell(consumed(id), begun(id));
+  await writeFile(file('a.txt'), 'by the new turn\n');
+  await session.tell(turnEnded());
+  const messageId = MessageId.parse(id);
+  return (await scene.create().rewind(stageId, { messageId, dryRun: true }, 'Ann')).plan;
+}
+
+it('keeps the files before a message that comes at once, once', async () => {
+  const scene = await setUp();
+  let times = 0;
+  const keepTurn: typeof scene.worktrees.keepTurn = (...given) => {
+    times++;
+    return scene.worktrees.keepTurn(...given);
+  };
+  const plan = await sendAtOnce(scene, keepTurn);
+  expect(plan).toMatchObject({ filesProblem: null, files: { changes: [{ path: 'a.txt', status: 'modified' }] } });
+  expect(times).toBe(1);
+});
+
+it('says why the files before a message were not kept', async () => {
+  const scene = await setUp();
+  const plan = await sendAtOnce(scene, () => Promise.reject(new OperationalError('worktree_failed', 'Git is broken.')));
+  expect(plan).toMatchObject({ files: null, filesProblem: expect.stringContaining('Git is broken.') });
+  expect(await scene.transcript()).toContainEqual(expect.objectContaining({ code: 'files-not-kept' }));
 });
 
 it('stores that it went back once the store can write again', async () => {

@@ -8,6 +8,7 @@ import {
   type SessionSummary,
   type StageId,
 } from '@callboard/contract';
+import { requireNoAwaitedTasks } from '../domain/background-tasks.ts';
 import { openChange, saveChange } from '../domain/change-session.ts';
 import { begin, requireNotGoingBack } from '../domain/going-back.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
@@ -182,6 +183,7 @@ async function requireAtRest(tables: Tables, stageId: StageId): Promise<SessionR
   if (isChecking(record))
     throw new Rejection('stage_running', `A check of ${stageId} is running. Stop it, or wait for its result.`);
   if (isActive(record.state)) throw running(stageId);
+  requireNoAwaitedTasks(record, 'Nothing was restored, because work of');
   if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done. Reopen it first.`);
   return record;
 }

@@ -1,4 +1,4 @@
-import type { StageId } from '@callboard/contract';
+import { awaitsTasks, type StageId } from '@callboard/contract';
 import type { Bell } from '../lib/bell.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -20,7 +20,7 @@ export async function endIfIdle(
   /** The queue before the stop; null if the session is not idle. */
   const queued = await store.transact(async (tx) => {
     const record = await tx.sessions.find(stageId);
-    if (record?.state !== 'idle' || record.launchId !== launchId) return null;
+    if (record?.state !== 'idle' || record.launchId !== launchId || awaitsTasks(record)) return null;
     // Inserted in the transaction that sees the session idle, so that no turn can begin in between: later messages come
     // after this row, and return to the queue when the process ends.
     const row = { id: tx.newId(), stageId, launchId, wireId: tx.newWireId(), actor: null, createdAt: tx.now };

@@ -65,7 +65,9 @@ async function endUnheardTurn(
   messageIds: readonly string[],
 ): Promise<void> {
   await changeSession(tx, stageId, async (change) => {
-    if (change.record.launchId !== launchId || !change.record.turnRunning) return;
+    if (change.record.launchId !== launchId) return;
+    change.record = { ...change.record, reports: [] };
+    if (!change.record.turnRunning) return;
     for (const id of messageIds) await tx.outbox.setConfirmed(id, tx.now);
     const message = 'The turn is over. How it ended was lost with the output that Claude Code could not write.';
     const end = { outcome: 'interrupted', message, durationMs: null, costUsd: null, tokens: null } as const;

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { BackgroundTask, McpServer, StageId, TaskOutput } from '@callboard/contract';
+import type { BackgroundTask, McpServer, StageId, TaskMark, TaskOutput } from '@callboard/contract';
 import { McpStatusReply, TaskOutputReply } from '../claude/wire/control.ts';
 import { mcpState } from '../claude/wire/messages.ts';
+import { markTask } from '../domain/background-tasks.ts';
 import { changeSession, noSession } from '../domain/change-session.ts';
 import { addNotice } from '../domain/session-change.ts';
+import type { Bell } from '../lib/bell.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -19,6 +21,11 @@ export interface SessionControls {
    * @throws Rejection `no_session`, `not_running`, `unknown_task`, `refused_by_claude`, `no_confirmation`
    */
   stopTask(stageId: StageId, taskId: string, actor: string): Promise<BackgroundTask[]>;
+  /**
+   * Marks a command: whether the stage waits for it. Returns the running tasks.
+   * @throws Rejection `no_session`, `unknown_stage`, `unknown_task`
+   */
+  markTask(stageId: StageId, taskId: string, mark: TaskMark | null, actor: string): Promise<BackgroundTask[]>;
   /**
    * Returns the output of a command, even if it has ended.
    * @throws Rejection `no_session`, `not_running`, `unknown_task`, `refused_by_claude`, `no_confirmation`
@@ -49,6 +56,7 @@ const RECONNECT_MS = 90_000;
 
 interface ControlsParts {
   store: Store;
+  outboxBell: Bell<StageId>;
   ask: Sessions['ask'];
 }
 
@@ -57,8 +65,10 @@ export const createSessionControls = (parts: ControlsParts): SessionControls => 
   ...createMcpControls(parts),
 });
 
-function createTaskControls(parts: ControlsParts): Pick<SessionControls, 'tasks' | 'stopTask' | 'taskOutput'> {
-  const { store } = parts;
+function createTaskControls(
+  parts: ControlsParts,
+): Pick<SessionControls, 'tasks' | 'stopTask' | 'markTask' | 'taskOutput'> {
+  const { store, outboxBell } = parts;
   async function recordOf(stageId: StageId): Promise<SessionRecord> {
     const record = await store.read.sessions.find(stageId);
     if (record === null) throw await noSession(store.read, stageId);
@@ -84,6 +94,17 @@ function createTaskControls(parts: ControlsParts): Pick<SessionControls, 'tasks'
       );
       return record.backgroundTasks;
     },
+    markTask: (stageId, taskId, mark, actor) =>
+      store.transact(async (tx) => {
+        const { backgroundTasks } = await changeSession(tx, stageId, (change) => {
+          change.record = markTask(change.record, taskId, mark);
+          const task = change.record.backgroundTasks.find((one) => one.taskId === taskId);
+          const text = markedWords(actor, `the background command "${task?.description ?? taskId}"`, mark);
+          addNotice(change, tx.now, { level: 'info', code: 'task-marked', text });
+        });
+        tx.afterCommit(() => outboxBell.ring(stageId)); // what waited for it goes on
+        return backgroundTasks;
+      }),
     async taskOutput(stageId, taskId) {
       const task = (await recordOf(stageId)).backgroundTasks.find((one) => one.taskId === taskId);
       try {
@@ -150,6 +171,13 @@ function createMcpControls(parts: ControlsParts): Pick<SessionControls, 'mcpServ
       return mcpServers(stageId);
     },
   };
+}
+
+function markedWords(actor: string, task: string, mark: TaskMark | null): string {
+  if (mark === null) return `${actor} took the mark from ${task}.`;
+  return mark === 'work'
+    ? `${actor} marked ${task} as work: the stage waits for it.`
+    : `${actor} marked ${task} as meant to keep running: nothing waits for it.`;
 }
 
 function requireTask({ launchId, backgroundTasks }: SessionRecord, taskId: string): BackgroundTask | null {

@@ -31,7 +31,7 @@ it('ends a spawned process that cannot be attached before it reports that the st
   const known = { program, saw: () => undefined, invalidate: () => undefined };
   const sessions = createSessions({
     store: { ...store, read: withFields(store.read, { launches: { ...store.read.launches, find } }) },
-    ...{ edges, log: silent },
+    ...{ edges, log: silent, keepBefore: () => undefined },
     ...{ dataDir: folder, env, outboxBell: createBell(), claude: known, initializeTimeoutMs: 60_000 },
     setUp: {
       run: async () => undefined,

@@ -2,6 +2,7 @@ import type { LaunchId, StageId, TextDelta } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { openSpoolOnly } from '../claude/launch/channel.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
+import { requireNoAwaitedTasks } from '../domain/background-tasks.ts';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
 import { noteCheck } from '../domain/checks.ts';
 import { setCliGaps } from '../domain/cli-gaps.ts';
@@ -246,6 +247,7 @@ async function advance(
   const change = await openChange(tx, stageId);
   requireNoAlarm(change.record);
   requireNotInTerminal(change.record);
+  requireNoAwaitedTasks(change.record, 'The next phase was not started, because work of');
   await releaseStage(tx, stageId);
   const stage = await requireStage(tx, stageId);
   const finished = stage.pipeline[change.record.phaseIndex];

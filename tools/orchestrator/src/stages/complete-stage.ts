@@ -9,6 +9,7 @@ import {
 } from '@callboard/contract';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import { pause } from '@callboard/runtime/waits';
+import { requireNoAwaitedTasks } from '../domain/background-tasks.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -206,6 +207,9 @@ async function orNull<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
+/** Ending the process would end it, and what it was to write would be missing. */
+const NOT_DONE = 'Nothing was completed or merged, because work of';
+
 interface Order {
   stage: Stage;
   project: Project;
@@ -236,7 +240,9 @@ async function addReceipt({ worktrees, receiptOf, log }: StageCompletionParts, o
 
 /** Ends an idle process. Before the merge: a refusal after it would look as if nothing had happened. */
 async function requireEnded({ store, endIfIdle }: StageCompletionParts, stageId: StageId): Promise<void> {
-  if ((await store.read.sessions.find(stageId))?.state === 'idle') {
+  const session = await store.read.sessions.find(stageId);
+  requireNoAwaitedTasks(session, NOT_DONE);
+  if (session?.state === 'idle') {
     if (!(await endIfIdle(stageId, 'Ended because its stage was completed.'))) {
       const message = `${stageId} got work at the same moment, so it was not completed. Wait until it is idle, or stop it first.`;
       throw new Rejection('stage_running', message);
@@ -257,6 +263,7 @@ async function requirePossible({ store, worktrees }: StageCompletionParts, order
   const { stageId, merge = false, commit, head, tree } = input;
   const { worktree } = stage;
   const session = await store.read.sessions.find(stageId);
+  requireNoAwaitedTasks(session, NOT_DONE);
   if (worktree === null || (session !== null && isActive(session.state))) return;
   const seen = { ...(head && { head }), ...(tree && { tree }) };
   if (merge !== false)

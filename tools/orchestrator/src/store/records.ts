@@ -113,11 +113,25 @@ export const SessionRecord = SessionSummary.extend({
   /** What the process began the running turn for, until Claude does something in it; null for a person's message. */
   wokenBy: z.string().nullable().default(null),
   /** Running subagents by task id: the tool call that started them, and their name. */
-  agents: z.record(z.string(), z.object({ toolUseId: z.string(), description: z.string() })),
+  agents: z.record(
+    z.string(),
+    z.object({
+      toolUseId: z.string(),
+      description: z.string(),
+      /** The subagent that started it, by its task id; null for the main conversation. */
+      parent: z.string().nullable().default(null),
+    }),
+  ),
   /** How tasks were started, by task id, including foreground tasks; only the newest ones. */
   taskStarts: z
     .record(z.string(), BackgroundTask.pick({ toolUseId: true, command: true, startedAt: true }))
     .default({}),
+  /** The permission mode before Claude last began to plan; null if it never worked in another one. */
+  modeBeforePlan: z.string().nullable().default(null),
+  /** Ends of background tasks that Claude is not told of yet: the CLI begins a turn for each by itself. */
+  reports: z.array(z.string()).default([]),
+  /** Commands that a person marked as meant to keep running, the newest last: Claude may start one again. */
+  keptCommands: z.array(z.string()).default([]),
   /** The usage limit at which Claude Code last refused a call of the running turn; null: none did. */
   refusedBy: LimitWait.pick({ window: true, resetsAt: true }).nullable().default(null),
   /** How often in a row the stage met a limit that should have reset by then. */

@@ -14,9 +14,9 @@ export interface KeptTurns {
   /**
    * Keeps the files of a worktree under a name of the stage: see `keep`; ignored files are not listed. Drops the oldest names of
    * the stage when there are many.
-   * @throws OperationalError `worktree_failed`
+   * @throws OperationalError `worktree_failed`, also when the signal aborts
    */
-  keepTurn(worktree: Worktree, turn: TurnName): Promise<KeptWorktree>;
+  keepTurn(worktree: Worktree, turn: TurnName, signal?: AbortSignal): Promise<KeptWorktree>;
   /**
    * Does what `keepTurn` and then `diff` do, and reads the files once.
    * @throws OperationalError `worktree_failed`, also when the signal aborts
@@ -97,7 +97,7 @@ export function keptTurns(git: GuardedGit, generated: GeneratedFiles, dataDir: s
   }
 
   return {
-    keepTurn: (worktree, turn) => keep(git, worktree, turn),
+    keepTurn: (worktree, turn, signal) => keep(signal === undefined ? git : git.until(signal), worktree, turn),
     async keepChanges(project, worktree, turn, signal) {
       const until = git.until(signal);
       const about = await describeWorktree(until, worktree);

@@ -187,3 +187,30 @@ it('answers questions with labels and free text, refuses incomplete answers, and
   await client.state(stageId, 'idle');
   expect(told()).toContain('The user declined to answer. The reason given: You know better');
 });
+
+it('names the mode that a stage worked in before it planned', async () => {
+  const { client, startStage } = await createKit();
+  const exit = { name: 'ExitPlanMode', input: { plan: '# Plan' } };
+  const stageId = await startStage(prompt({ steps: [{ text: 'Hello.' }] }), { permissionMode: 'acceptEdits' });
+  await client.state(stageId, 'idle');
+  await client.command('set_mode', { stageId, mode: 'plan' });
+  await client.event('mode-changed', ({ mode }) => mode === 'plan');
+  await client.command('stop_stage', { stageId }); // also in another process
+  await client.command('send_message', { stageId, message: prompt({ steps: [{ tools: [exit] }, { text: 'Done.' }] }) });
+  const asked = await client.event('plan-requested');
+  expect(asked).toMatchObject({ modeBefore: 'acceptEdits', agent: null, parentAgent: null });
+});
+
+it('names the agent that asks, and the one that started it', async () => {
+  const { client, startStage } = await createKit();
+  const agent = (description: string, steps: object[]) => ({
+    name: 'Agent',
+    input: { description, prompt: prompt({ steps }, `Do ${description}`), subagent_type: 'general-purpose' },
+  });
+  const asks = { tools: [{ name: 'Bash', input: { command: 'touch inner', description: 'Touch' } }] };
+  const inner = agent('the inner part', [asks, { text: 'Done.' }]);
+  const outer = agent('the outer part', [{ tools: [inner] }, { text: 'Done.' }]);
+  await startStage(prompt({ steps: [{ tools: [outer] }, { text: 'Started.' }] }));
+  const asked = await client.event('approval-requested');
+  expect(asked).toMatchObject({ agent: 'the inner part', parentAgent: 'the outer part' });
+});

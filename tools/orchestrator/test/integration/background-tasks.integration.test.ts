@@ -1,11 +1,11 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
 import { itAll } from '../../../../test-support/it-all.ts';
 import { mcpServer } from '../../../../test-support/mcp-server.ts';
-import { createKit } from '../support/kit.ts';
+import { createKit, type Kit } from '../support/kit.ts';
 import { livingProcess } from '../support/living-process.ts';
 
 const inBackground = (command: string, description: string) => ({
@@ -46,6 +46,7 @@ it('lists a background command, shows its output, and stops it', async () => {
       toolUseId: expect.stringContaining('toolu_'),
       command,
       startedAt: expect.stringMatching(/^\d{4}-/),
+      mark: null,
     },
   ]);
   const of = { stageId, taskId: task?.taskId };
@@ -165,4 +166,88 @@ it('says what woke Claude where a background command did, and shows no turn in w
   const after = (await client.transcript(stageId)).slice(before.length);
   expect(after.filter(({ kind }) => kind === 'turn-end')).toHaveLength(1);
   expect(after.filter((entry) => entry.kind === 'notice' && entry.code === 'woken')).toEqual([]);
+});
+
+const allowAll = async ({ client }: Pick<Kit, 'client'>, stageId: string, times: number) => {
+  for (let n = 0; n < times; n++) {
+    const { requestId } = await client.event('approval-requested', (asked) => asked.stageId === stageId);
+    await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  }
+};
+const noticed = async ({ client }: Pick<Kit, 'client'>, stageId: string, code: string) =>
+  (await client.transcript(stageId)).flatMap((entry) =>
+    entry.kind === 'notice' && entry.code === code ? [entry.text] : [],
+  );
+
+it('lets check, next phase, merge and the end of a stage wait for a background command and what Claude then says', async () => {
+  const kit = await createKit();
+  const { client, repo } = kit;
+  const command = 'until test -e go; do sleep 0.1; done; echo OK > r.txt; git add r.txt; git commit -qm Result';
+  const work = [inBackground(command, 'Run the tests'), { text: 'I will report.' }, { text: 'The tests pass.' }];
+  const check = { command: 'grep OK r.txt', timeLimit: 60, attempts: 1 };
+  const pipeline = [
+    { name: 'Build', prompt: prompt({ steps: work }), gate: { check } },
+    { name: 'Finish', prompt: `${prompt({ steps: [{ text: 'Finished.' }] })} The verdict: {{previous.result}}` },
+  ];
+  const stageId = await kit.startStage('Build it.', { pipeline, finish: 'merge', permissionMode: 'acceptEdits' });
+  await allowAll(kit, stageId, 1);
+  await client.state(stageId, 'idle');
+
+  const of = { stageId };
+  const { stage } = await client.command('get_stage', of);
+  expect(stage).toMatchObject({ column: 'running', session: { phaseIndex: 0, check: null, atGate: false } });
+  expect(stage.session?.now).toMatchObject({ kind: 'background', action: command, isCommand: true, others: 0 });
+  for (const refused of [client.command('complete_stage', { ...of, merge: true }), client.command('run_check', of)])
+    await expect(refused).rejects.toMatchObject({
+      code: 'background_work',
+      message: expect.stringContaining('until test -e go'),
+    });
+  await kit.endIdle();
+  expect((await client.command('get_session', of)).session).toMatchObject({ state: 'idle', backgroundTasks: [{}] });
+  expect((await client.command('get_phases', of)).phases).toMatchObject([{ phase: 'Build', endedAt: null }]);
+
+  await writeFile(join(stage.worktree?.path ?? '', 'go'), '');
+  await client.event('stage-updated', (told) => told.stage.id === stageId && told.stage.completedAt !== null);
+  const { phases } = await client.command('get_phases', of);
+  expect(phases).toMatchObject([{ phase: 'Build' }, { phase: 'Finish', result: 'Finished.' }]);
+  expect(phases[1]?.prompt).toContain(`The verdict: ${phases[0]?.result}`);
+  expect((await client.command('get_stage', of)).stage).toMatchObject({ column: 'done', merged: { into: 'main' } });
+  expect(await readFile(join(repo, 'r.txt'), 'utf8')).toBe('OK\n');
+  expect(await noticed(kit, stageId, 'tasks-ended')).toEqual([]);
+});
+
+it('waits for no command that is meant to keep running, knows it again, and names it when it is ended', async () => {
+  const kit = await createKit();
+  const { client } = kit;
+  const serve = 'echo serving; sleep 600';
+  const steps = [inBackground(serve, 'Serve the shop'), { text: 'It runs.' }];
+  const stageId = await kit.startStage(prompt({ steps }));
+  await client.state(stageId, 'idle');
+  const column = async () => (await client.command('get_stage', { stageId })).stage.column;
+  expect(await column()).toBe('running');
+  // A message is delivered all the same.
+  await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'I am here.' }] }) });
+  const turns = async () => (await client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length;
+  await expect.poll(turns).toBe(2);
+  expect(await column()).toBe('running');
+  const { tasks } = await client.command('get_tasks', { stageId });
+  const mark = (taskId: string | undefined, to: string | null) =>
+    client.command('mark_task', { stageId, taskId, mark: to });
+  expect((await mark(tasks[0]?.taskId, 'keep-running')).tasks).toMatchObject([{ mark: 'keep-running' }]);
+  expect(await column()).toBe('review');
+  expect(await noticed(kit, stageId, 'task-marked')).toEqual([
+    'Ada marked the background command "Serve the shop" as meant to keep running: nothing waits for it.',
+  ]);
+  await expect(mark('nobody', 'work')).rejects.toMatchObject({ code: 'unknown_task' });
+
+  await client.command('stop_stage', { stageId });
+  expect(await noticed(kit, stageId, 'tasks-ended')).toEqual([
+    expect.stringMatching(
+      /^Stopped in the background: the command "Serve the shop" \(echo serving; sleep 600\), after \d+ s\.$/,
+    ),
+  ]);
+  await client.command('send_message', { stageId, message: prompt({ steps }) });
+  const again = async () => (await client.command('get_tasks', { stageId })).tasks;
+  await expect.poll(again).toMatchObject([{ command: serve, mark: 'keep-running' }]);
+  await expect.poll(column).toBe('review');
 });

@@ -124,3 +124,46 @@ it('goes back with files and conversation, also if it is killed meanwhile, undoe
   await kit.client.command('remove_stage', { stageId: StageId.parse(stageId) });
   expect(await git(repo, 'for-each-ref', 'refs/callboard/turns/STAGE-1/')).toBe('');
 });
+
+it('can go back to before each message, however soon it comes: queued, in place of a turn, or to an ended session', async () => {
+  const kit = await createKit();
+  const { client, dataDir } = kit;
+  const folder = join(dataDir, 'worktrees', 'shop', 'STAGE-1');
+  const first = turn(folder, 'first', { 'a.txt': 'first\n' });
+  const stageId = await kit.startStage(first, { permissionMode: 'acceptEdits' });
+  const send = async (name: string, mode: 'append' | 'now' = 'append') => {
+    const message = turn(folder, name, { 'a.txt': `${name}\n` });
+    return (await client.command('send_message', { stageId, message, mode })).messageId;
+  };
+  const answered = (name: string) =>
+    until(`the answer to ${name}`, async () =>
+      (await client.transcript(stageId)).some((entry) => entry.kind === 'text' && entry.text === `Answer to ${name}.`),
+    );
+  const second = await send('second');
+  const third = await send('third');
+  await answered('third');
+  const fourth = await send('fourth');
+  await answered('fourth');
+  await client.command('stop_stage', { stageId });
+  const fifth = await send('fifth');
+  await answered('fifth');
+  await client.state(stageId, 'idle');
+  const write = { name: 'Write', input: { file_path: join(folder, 'a.txt'), content: 'cut off\n' } };
+  await client.command('send_message', { stageId, message: prompt({ steps: [{ tools: [write] }, { hangs: true }] }) });
+  await until('the file of the turn that hangs', async () =>
+    (await readFile(join(folder, 'a.txt'), 'utf8')).includes('cut off'),
+  );
+  const sixth = await send('sixth', 'now');
+  await answered('sixth');
+  await client.state(stageId, 'idle');
+  const expected = { second: 'first', third: 'second', fourth: 'third', fifth: 'fourth', sixth: 'cut off' };
+  const ids = { second, third, fourth, fifth, sixth };
+  for (const name of ['second', 'third', 'fourth', 'fifth', 'sixth'] as const) {
+    const { plan } = await client.command('rewind_session', { stageId, messageId: ids[name], dryRun: true });
+    expect([name, plan.filesProblem]).toEqual([name, null]);
+  }
+  for (const name of ['sixth', 'fifth', 'third', 'second'] as const) {
+    await client.command('rewind_session', { stageId, messageId: ids[name], files: true });
+    expect(await readFile(join(folder, 'a.txt'), 'utf8')).toBe(`${expected[name]}\n`);
+  }
+});

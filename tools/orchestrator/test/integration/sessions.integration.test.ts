@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TranscriptEntry } from '@callboard/contract';
@@ -215,4 +216,38 @@ itAll('keeps what Claude Code offers: for its stage, its project, and the rest o
   expect(await ask({ projectId: 'shop' })).toMatchObject({ from: 'project', greets: true });
   expect(await ask({})).toMatchObject({ from: 'installation', greets: false, compacts: true });
   await expect(ask({ stageId: 'STAGE-99' })).rejects.toMatchObject({ code: 'unknown_stage' });
+});
+
+it('says of a call that an interrupt ended that it was stopped, not that somebody refused it', async () => {
+  const { client, startStage } = await createKit();
+  const call = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: command } }] });
+  const end = { text: 'I stopped.' };
+  const stageId = await startStage(prompt({ steps: [call('touch started; sleep 60'), end] }));
+  const first = await client.event('approval-requested');
+  await client.command('approve_tool', { stageId, requestId: first.requestId, decision: 'allow' });
+  const { stage } = await client.command('get_stage', { stageId });
+  const started = join(stage.worktree?.path ?? '', 'started');
+  await expect.poll(() => existsSync(started)).toBe(true);
+  const results = async () =>
+    (await client.transcript(stageId)).flatMap((entry) =>
+      entry.kind === 'tool-result' ? [{ stopped: entry.stopped, text: entry.text }] : [],
+    );
+  await client.command('interrupt', { stageId });
+  const running = { stopped: 'running', text: 'Stopped while it ran. What it had done by then stands.' };
+  await expect.poll(results).toEqual([running]);
+
+  await client.command('send_message', { stageId, message: prompt({ steps: [call('touch asked'), end] }) });
+  await client.event('approval-requested', ({ input }) => input.command === 'touch asked');
+  await client.command('interrupt', { stageId });
+  const before = { stopped: 'before', text: 'Stopped before it ran. Nothing was done.' };
+  await expect.poll(results).toEqual([running, before]);
+  const { session } = await client.command('get_session', { stageId });
+  expect(session.lastTurn).toMatchObject({ outcome: 'interrupted' });
+
+  await client.command('send_message', { stageId, message: prompt({ steps: [call('touch again'), end] }) });
+  const { requestId } = await client.event('approval-requested', ({ input }) => input.command === 'touch again');
+  const deny = { stageId, requestId, decision: 'deny', interrupt: true, reason: 'No.' };
+  await client.command('approve_tool', deny);
+  await expect.poll(async () => (await results()).length).toBe(3);
+  expect((await results())[2]).toMatchObject({ stopped: undefined });
 });

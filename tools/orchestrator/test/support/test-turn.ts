@@ -78,7 +78,8 @@ export async function openTestTurn(given?: TestStore) {
     };
     const others = { onHookUsed: nothing, onRuleDenied: nothing, onCutOff: nothing, onUnreadable: nothing };
     const lowPriorityWork = { add: nothing, stir: nothing };
-    const parts = { store, edges, log: silent, lowPriorityWork, outboxBell: createBell<typeof session.stageId>() };
+    const outboxBell = createBell<typeof session.stageId>();
+    const parts = { store, edges, log: silent, lowPriorityWork, outboxBell, keepBefore: nothing };
     return createSessionExecutor({ launch, process, channel, place }, { ...parts, ...hints, ...others });
   }
 

@@ -58,7 +58,7 @@ export const UserMessage = z.object({
    * session, the name and the text of that session stand beside it.
    */
   origin: z
-    .object({ kind: text, name: optionalText, from: optionalText, body: optionalText })
+    .object({ kind: text, name: optionalText, from: optionalText, body: optionalText, runId: optionalText })
     .optional()
     .catch(undefined),
   tool_use_result: z.unknown().optional(),
@@ -130,7 +130,7 @@ export const ResultMessage = z.object({
   api_error: text.nullish().catch(undefined),
   api_error_params: RateLimitEvent.optional().catch(undefined),
   /** Who began the turn: `human`, `task-notification`, missing for a command; `unclassified` for a message that imitates the CLI's own. */
-  origin: z.object({ kind: text }).optional().catch(undefined),
+  origin: z.object({ kind: text, runId: optionalText }).optional().catch(undefined),
   duration_ms: z.number().optional().catch(undefined),
   /** The calls of the model, 0 if there was none. */
   num_turns: z.number().optional().catch(undefined),
@@ -201,9 +201,17 @@ export const TaskStarted = z.object({
   tool_use_id: text.nullish().catch(null),
   description: text.catch(''),
   task_type: text.catch('unknown'),
+  parent_task_id: text.nullish().catch(null),
 });
-/** A background task has ended; the turn that it wakes comes behind it. */
-export const TaskNotification = z.object({ summary: text });
+/** The end of a task. `run_id` names it again where Claude is told of it: in the `origin` of an echo or of a result. */
+export const TaskEnded = z.object({
+  task_id: text,
+  run_id: text.catch(''),
+  /** Seen: `completed`, `failed`, and `stopped` for one that was ended on request. Of the last, Claude is told with the next message. */
+  status: text.catch(''),
+  /** In words. The turn that the end wakes comes behind it. */
+  summary: text.catch(''),
+});
 export const TasksChanged = z.object({
   /** A task that cannot be parsed counts as running all the same. */
   tasks: z

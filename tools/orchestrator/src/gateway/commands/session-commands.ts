@@ -31,6 +31,7 @@ type SessionCommands =
   | 'end_leftovers'
   | 'get_tasks'
   | 'stop_task'
+  | 'mark_task'
   | 'get_task_output'
   | 'get_mcp_servers'
   | 'reconnect_mcp_server'
@@ -70,6 +71,9 @@ export function sessionCommands(parts: SessionParts): Pick<CommandHandlers, Sess
     get_tasks: async ({ stageId }) => ({ tasks: await controls.tasks(stageId) }),
     stop_task: async ({ stageId, taskId }, { actor }) => ({
       tasks: await controls.stopTask(stageId, taskId, actor.name),
+    }),
+    mark_task: async ({ stageId, taskId, mark }, { actor }) => ({
+      tasks: await controls.markTask(stageId, taskId, mark, actor.name),
     }),
     get_task_output: ({ stageId, taskId }) => controls.taskOutput(stageId, taskId),
     get_mcp_servers: async ({ stageId }) => ({ servers: await controls.mcpServers(stageId) }),

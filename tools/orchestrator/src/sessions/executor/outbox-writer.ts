@@ -29,6 +29,8 @@ export interface OutboxWriterParts {
   launchId: LaunchId;
   /** False while another machine may count this one as gone: nothing is written then. Nudge when that is over. */
   mayWrite?: (() => boolean) | undefined;
+  /** What must be done before a message is written; undefined if nothing must. If it rejects, the message is not written now. */
+  beforeMessage?: ((row: OutboxRow) => Promise<void> | undefined) | undefined;
   /** The process no longer reads. */
   onGone: () => void;
   onError: (error: unknown) => void;
@@ -55,7 +57,7 @@ export interface OutboxWriter extends NudgedWorker {
  * may wait a moment for a transaction that comes anyway; a control request is marked first, so it is never written twice.
  */
 export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
-  const { store, edges, channel, launchId, mayWrite = () => true, onGone, onError } = parts;
+  const { store, edges, channel, launchId, mayWrite = () => true, beforeMessage, onGone, onError } = parts;
   /** The next rows, known without a query. */
   let handed: readonly OutboxRow[] = [];
   /** The store may have accepted rows that were not handed over: from before the start, behind a waiting line, or after a failure. */
@@ -66,10 +68,9 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
 
   async function writeRow(row: OutboxRow): Promise<void> {
     const line = encodeRow(row);
-    if (row.kind === 'control') {
-      if (row.state === 'accepted') await store.transact((tx) => markWritten(tx, row, tx.now), { sync: 'later' });
-      return channel.write(line);
-    }
+    const before = row.kind === 'message' ? beforeMessage?.(row) : undefined;
+    if (before !== undefined) await before;
+    if (row.kind === 'control') return writeControl(parts, row, line);
     // A crash can tear a longer line; the mark keeps anyone from writing behind half a line.
     const isLong = Buffer.byteLength(line) > ATOMIC_BYTES;
     if (isLong) await store.transact((tx) => tx.outbox.setWriting(row.id), { sync: 'later' });
@@ -137,6 +138,11 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
       state = 'stopped';
     },
   };
+}
+
+async function writeControl({ store, channel }: OutboxWriterParts, row: OutboxRow, line: string): Promise<void> {
+  if (row.state === 'accepted') await store.transact((tx) => markWritten(tx, row, tx.now), { sync: 'later' });
+  return channel.write(line);
 }
 
 const FIRST_AGAIN_MS = 250;

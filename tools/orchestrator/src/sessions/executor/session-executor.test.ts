@@ -38,6 +38,7 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
         log: silent,
         outboxBell: createBell(),
         lowPriorityWork,
+        keepBefore: () => undefined,
         onTextDelta: () => undefined,
         onLiveNow: () => undefined,
         onVersion: alarm,

@@ -11,7 +11,7 @@ import type { Bell } from '../../lib/bell.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { LaunchRecord } from '../../store/records.ts';
+import type { LaunchRecord, OutboxRow } from '../../store/records.ts';
 import { retryUntilStored } from '../../store/retry-until-stored.ts';
 import type { CommitOptions, Store } from '../../store/store.ts';
 import type { LowPriorityWork } from '../watch/low-priority-work.ts';
@@ -29,6 +29,8 @@ export interface ExecutorParts extends OutputHints {
   lowPriorityWork: Pick<LowPriorityWork, 'add' | 'stir'>;
   /** As `OutboxWriterParts.mayWrite`. */
   mayWrite?: (() => boolean) | undefined;
+  /** As `KeepBeforeMessage`. */
+  keepBefore: (row: OutboxRow, signal: AbortSignal) => Promise<void> | undefined;
   /** The session was put under alarm. */
   onAlarm: (stageId: StageId) => void;
   /** The output of a living process can no longer be read; its transcript says why. */
@@ -103,8 +105,10 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
   const storing = { store, log, signal: detaching.signal };
   const writer = createOutboxWriter({
     ...{ store, edges, channel, launchId, mayWrite: parts.mayWrite },
+    // If Callboard stops meanwhile, it stays for the next start.
+    beforeMessage: (row) => parts.keepBefore(row, detaching.signal)?.then(() => detaching.signal.throwIfAborted()),
     onGone: () => log.info('the process no longer reads'),
-    onError: (error) => log.error({ err: error }, 'writing the outbox failed'),
+    onError: (error) => !detaching.signal.aborted && log.error({ err: error }, 'writing the outbox failed'),
   });
   const send = (
     fields: ControlFields,

@@ -1,7 +1,8 @@
-import { isChecking, type StageId } from '@callboard/contract';
+import { awaitsTasks, isChecking, type StageId } from '@callboard/contract';
 import { changeSession } from '../../domain/change-session.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createNudgedWorker } from '../../lib/nudged-worker.ts';
+import type { SessionRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 
@@ -22,6 +23,15 @@ export interface SilenceWatchParts {
 }
 
 /**
+ * Whether output is expected of a session. Of a background command nobody knows whether it is a dev server, so a person is asked
+ * about it, once: whatever they say marks it.
+ */
+const isExpectedToWork = (record: SessionRecord): boolean =>
+  record.state === 'busy'
+    ? !isChecking(record)
+    : awaitsTasks(record) && record.backgroundTasks.some(({ mark }) => mark === null);
+
+/**
  * Marks a busy session that has printed nothing for long, and removes the mark when it prints again; ends nothing. Sessions
  * that wait for a person may be silent, so a silent session is asked once for its open requests.
  */
@@ -34,7 +44,7 @@ export function startSilenceWatch({ store, log, silenceMs, lookMs, running, onSi
       const record = await store.read.sessions.find(stageId);
       if (record === null) continue;
       const { at, silentMs } = executor.lastHeard();
-      const isSilent = record.state === 'busy' && !isChecking(record) && silentMs >= silenceMs;
+      const isSilent = isExpectedToWork(record) && silentMs >= silenceMs;
       const stalledSince = isSilent ? at.toISOString() : null;
       if (stalledSince === record.stalledSince) continue;
       await store.transact(

@@ -24,6 +24,9 @@ export interface ViewedTable {
   remove(stageId: StageId, person: string, path: string): Promise<void>;
 }
 
+/** How many marks of a stage are kept. */
+export const MOST_MARKS = 100;
+
 /** What the worktrees looked like between turns. */
 export interface TurnMarksTable {
   /** The newest mark of a turn that ended before this instant, or of all turns; null if there is none. */
@@ -32,6 +35,7 @@ export interface TurnMarksTable {
   newestBefore(stageId: StageId, index: number): Promise<TurnMark | null>;
   /** Claude Code's ids of the stage's conversations, as far as there are marks of them, newest first. */
   conversationsOf(stageId: StageId): Promise<string[]>;
+  countOf(stageId: StageId): Promise<number>;
   /** Inserts or replaces it, and forgets all but the newest marks of the stage. */
   save(stageId: StageId, mark: TurnMark): Promise<void>;
 }

@@ -89,6 +89,19 @@ it('accepts a plan with the mode that follows', async () => {
   await expect.poll(() => sent('approve_tool')).toMatchObject([{ decision: 'allow', updatedPermissions }]);
 });
 
+it('offers the mode that the stage worked in before first, by its name', async () => {
+  const { user, sent } = open({ ...plan('plan-4'), modeBefore: 'acceptEdits' });
+  const form = await planDialog();
+  const box = form.getByRole<HTMLSelectElement>('combobox', { name: 'Once accepted' });
+  expect([...box.options].map(({ label }) => label)).toEqual([
+    'As before: Edit freely, ask for the rest',
+    'Then ask for each edit',
+  ]);
+  await press(user, form.getByRole('button', exact('Accept plan')));
+  const updatedPermissions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }];
+  await expect.poll(() => sent('approve_tool')).toMatchObject([{ decision: 'allow', updatedPermissions }]);
+});
+
 const options = ['SQLite', 'PostgreSQL'].map((label) => ({
   label,
   description: `On ${label}`,

@@ -65,6 +65,29 @@ it('shows background tasks and their output; a person stops one', async () => {
   expect(server.received).toContainEqual({ command: 'stop_task', input: { stageId: 'STAGE-1', taskId: 'b1' } });
 });
 
+it('says what a stage waits for in the background, and a person marks it as meant to keep running', async () => {
+  const now = { kind: 'background', taskId: 'b1', action: 'npm run dev', isCommand: true, since: at(0), others: 0 };
+  const waiting = { backgroundTasks: [TASK], now };
+  const { user, server, given } = open(waiting);
+  server.answer({
+    mark_task: () => {
+      server.emit('session-updated', given({ backgroundTasks: [{ ...TASK, mark: 'keep-running' }], now }));
+      return { tasks: [] };
+    },
+  });
+  await screen.findByText('Waiting for a background command');
+  await screen.findByText('Waiting for the background command', { exact: false, selector: 'p *' });
+  server.emit('session-updated', given({ ...waiting, stalledSince: at(0) }));
+  const tasks = within(await screen.findByRole('region', { name: 'Background tasks' }));
+  await tasks.findByText(/Is it meant to keep running/);
+  tasks.getByRole('button', exact('Wait for Start the dev server'));
+  await press(user, tasks.getByRole('button', exact('Keep Start the dev server running')));
+  await expect.poll(() => screen.queryByText(/Is it meant to keep running/)).toBeNull();
+  await screen.findByText('Review');
+  const input = { stageId: 'STAGE-1', taskId: 'b1', mark: 'keep-running' };
+  expect(server.received).toContainEqual({ command: 'mark_task', input });
+});
+
 it('shows MCP servers, and a person reconnects one, or sees why not', async () => {
   const { user, server, given } = open({ mcpServers: [{ name: 'shop', state: 'failed' }] });
   const shop = { name: 'shop', state: 'failed', error: 'Connection closed', tools: null, scope: 'user' } as const;

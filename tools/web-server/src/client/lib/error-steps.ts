@@ -145,6 +145,7 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   waits_for_dependency: own('show-dependency'),
   already_running: own('show-stage'),
   stage_running: own('show-stage'),
+  background_work: own('show-stage'),
   not_running: own('show-stage'),
   session_alarm: own('show-stage'),
   budget_spent: own('show-stage'),

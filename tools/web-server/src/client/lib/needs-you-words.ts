@@ -1,9 +1,12 @@
 import {
   type AlarmCode,
+  awaitedTasks,
+  awaitsTasks,
   checkAtGate,
   checkGateWords,
   hasFailed,
   type RequestId,
+  type SessionSummary,
   type StageId,
   type StageView,
   spentWords,
@@ -57,6 +60,8 @@ export function stoppedWords(stage: StageView): StageWords {
   if (review !== null)
     return { text: reviewWords(review), tone: reviewProblem(review.state) === null ? 'needs' : 'fail' };
   if (session?.atGate === true) return { text: `${phaseNow(stage)} finished`, tone: 'needs' };
+  if (session !== null && session.stalledSince !== null && awaitsTasks(session))
+    return { text: `Meant to keep running? ${taskNames(session)}`, tone: 'needs' };
   if (session !== null && session.stalledSince !== null)
     return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
   if (session?.openDenial != null && session.lastTurn?.outcome === 'succeeded')
@@ -81,6 +86,12 @@ export function stoppedWords(stage: StageView): StageWords {
   if (session?.lastTurn?.outcome === 'interrupted') return { text: `interrupted${because}`, tone: 'needs' };
   return { text: 'stopped before it finished', tone: 'needs' };
 }
+
+/** The background tasks that the stage waits for. */
+export const taskNames = (session: Pick<SessionSummary, 'backgroundTasks'>): string =>
+  awaitedTasks(session)
+    .map(({ command, description }) => command ?? description)
+    .join(', ');
 
 /** A longer text is not read at a glance. */
 const LONGEST_AT_A_GLANCE = 60;

@@ -1,4 +1,5 @@
 import {
+  awaitsTasks,
   checkAtGate,
   checkGateWords,
   hasFailed,
@@ -32,6 +33,8 @@ export function stateWords(stage: StageView, pending: number, unsettled: number,
   if (inTerminal !== null) return { words: inTerminal, tone: 'plain' };
   if (pending > 0) return { words: pending === 1 ? 'Needs you' : `Needs you, ${pending} requests`, tone: 'needs' };
   if (unsettled > 0) return { words: 'Needs you, an answer is unconfirmed', tone: 'needs' };
+  if (session.stalledSince !== null && awaitsTasks(session))
+    return { words: 'Background command, needs you', tone: 'needs' };
   if (session.stalledSince !== null) return { words: 'No sign of life', tone: 'needs' };
   switch (session.state) {
     case 'starting':
@@ -85,6 +88,7 @@ function restWords(stage: StageView): StateWords {
       if (session.openDenial?.isDeferred === true) return { words: 'Last call deferred, needs you', tone: 'needs' };
       if (session.openDenial !== null) return { words: 'Last call denied, needs you', tone: 'needs' };
       if (stage.column === 'needs-you') return { words: 'Could not be finished, needs you', tone: 'needs' };
+      if (awaitsTasks(session)) return { words: 'Waiting for a background command', tone: 'plain' };
       return { words: 'Review', tone: 'plain' };
     case 'failed':
       return { words: 'Last turn failed', tone: 'fail' };

@@ -275,6 +275,10 @@ export const examples: Examples = {
   end_leftovers: { input: { ...onStage, pids: [4711] }, reply: { processes: [] } },
   get_tasks: { input: onStage, reply: { tasks: [the.task] } },
   stop_task: { input: { ...onStage, taskId: the.task.taskId }, reply: { tasks: [] } },
+  mark_task: {
+    input: { ...onStage, taskId: the.task.taskId, mark: 'keep-running' },
+    reply: { tasks: [{ ...the.task, mark: 'keep-running' }] },
+  },
   get_task_output: {
     input: { ...onStage, taskId: the.task.taskId },
     reply: { output: 'ready on port 5173\n', totalBytes: 19, isCut: false },

@@ -83,6 +83,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   would_overwrite: 'A file of that name exists already; nothing was restored.',
   too_many_files: 'The message has too many files, or they are too large.',
   stage_running: 'The stage is running; stop it first.',
+  background_work:
+    'The stage still waits for a background command; stop the command, or mark it as meant to keep running.',
   cannot_go_back: 'The stage cannot go back to that message, or there is nothing to undo; `detail` says why.',
   branch_taken: 'The branch exists already, or another stage is to create it; choose another name.',
   project_in_use: 'The project has stages; remove them first.',

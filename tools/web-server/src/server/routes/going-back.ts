@@ -2,7 +2,7 @@ import type { Relays } from './relay.ts';
 
 const COMMON = [
   ...(['unknown_stage', 'no_session', 'unknown_message', 'session_alarm', 'in_terminal', 'already_done'] as const),
-  ...(['stage_running', 'cannot_go_back', 'worktree_failed'] as const),
+  ...(['stage_running', 'background_work', 'cannot_go_back', 'worktree_failed'] as const),
 ];
 
 /** Going back to an earlier message. */

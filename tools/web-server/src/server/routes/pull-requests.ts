@@ -26,7 +26,14 @@ export const pullRequestRelays = {
     problems: [
       ...PLACE,
       ...HOST,
-      ...(['stage_running', 'already_done', 'uncommitted_work', 'head_moved', 'commit_refused'] as const),
+      ...([
+        'stage_running',
+        'background_work',
+        'already_done',
+        'uncommitted_work',
+        'head_moved',
+        'commit_refused',
+      ] as const),
       ...(['no_remote', 'push_refused', 'merge_refused'] as const),
     ],
   },

@@ -96,6 +96,12 @@ export const sessionRelays = {
       'The reply comes once Claude Code no longer lists the task, and has the tasks that still run. The transcript records who stopped it. Claude is told as well; for a subagent at once, in a separate turn. A process that ignores SIGTERM may live for a few more seconds.',
     problems: ['unknown_stage', 'no_session', 'not_running', 'unknown_task', 'refused_by_claude'],
   },
+  mark_task: {
+    summary: 'Mark a background command',
+    description:
+      'A stage waits for its background tasks: until they have ended, its phase goes on, and it is neither checked nor merged nor finished. With `keep-running`, nothing waits for this command; the same command is known again when Claude starts it once more in this stage. With `work`, the stage waits for it and nobody is asked about it; null takes the mark away. Subagents cannot be marked.',
+    problems: ['unknown_stage', 'no_session', 'unknown_task'],
+  },
   get_task_output: {
     summary: 'Get the output of a background command',
     description:

@@ -1,9 +1,6 @@
 import type { TurnMark } from '../../going-back-records.ts';
-import type { TurnMarksTable } from '../../ports/review-tables.ts';
+import { MOST_MARKS, type TurnMarksTable } from '../../ports/review-tables.ts';
 import type { Database } from '../database.ts';
-
-/** How many marks of a stage are kept. */
-const KEPT = 100;
 
 const COLUMNS = ['at', 'tree', 'commit_id', 'place', 'conversation_id', 'phase_index'] as const;
 
@@ -25,6 +22,10 @@ export function turnMarksTable(db: Database): TurnMarksTable {
       const ids = (await marks.orderBy('at', 'desc').execute()).map((mark) => mark.conversation_id);
       return [...new Set(ids.filter((id) => id !== null))];
     },
+    async countOf(stageId) {
+      const counted = db.selectFrom('turn_marks').select(({ fn }) => fn.countAll().as('count'));
+      return Number((await counted.where('stage_id', '=', stageId).executeTakeFirstOrThrow()).count);
+    },
     async save(stageId, { at, tree, commit, place, conversationId, phaseIndex }) {
       const rest = { tree, commit_id: commit, place, conversation_id: conversationId, phase_index: phaseIndex };
       await db
@@ -36,7 +37,7 @@ export function turnMarksTable(db: Database): TurnMarksTable {
       await db
         .deleteFrom('turn_marks')
         .where('stage_id', '=', stageId)
-        .where('at', 'not in', newest.orderBy('at', 'desc').limit(KEPT))
+        .where('at', 'not in', newest.orderBy('at', 'desc').limit(MOST_MARKS))
         .execute();
     },
   };

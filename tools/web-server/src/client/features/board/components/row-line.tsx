@@ -1,4 +1,4 @@
-import type { StageView } from '@callboard/contract';
+import { awaitsTasks, type StageView } from '@callboard/contract';
 import { useEffect, useState } from 'react';
 import { checkResult } from '../../../lib/check-words.ts';
 import { count } from '../../../lib/format.ts';
@@ -23,7 +23,8 @@ export function RowLine({ card: { stage, words } }: { card: CardData }) {
       </span>
     );
   if (stage.column === 'review' && (stage.session?.changes?.files ?? 0) > 0) return <Changes stage={stage} />;
-  if (stalled !== null && words.asked === undefined && stage.session?.alarm === null)
+  const isAsked = stage.session !== null && awaitsTasks(stage.session); // about its background commands
+  if (stalled !== null && !isAsked && words.asked === undefined && stage.session?.alarm === null)
     return (
       <span className={css.words} data-tone="needs">
         silent for <TimeSince at={stalled} />
@@ -85,7 +86,9 @@ function Changes({ stage }: { stage: StageView }) {
   const { files = 0, additions = 0, deletions = 0 } = stage.session?.changes ?? {};
   const checks = checkResult(stage);
   const review = lastReview(stage);
-  const told = [checks, review === null ? '' : reviewWords(review)].filter((words) => words !== '');
+  const kept = stage.session?.backgroundTasks.length ?? 0;
+  const runs = kept === 0 ? '' : `${count(kept, 'command')} in the background`;
+  const told = [checks, review === null ? '' : reviewWords(review), runs].filter((words) => words !== '');
   const words = `${[...told, ''].join(', ')}${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
   return (
     <span className={css.words} data-code="true" role="img" aria-label={words} title={words}>

@@ -44,6 +44,10 @@ export function nowWords(now: SessionNow): NowWords {
       const words = { kind: 'action', text: now.action, since: now.since } as const;
       return path === null ? { ...words, isCode: false } : { ...words, isCode: true, path };
     }
+    case 'background': {
+      const more = now.others === 0 ? '' : ` and ${now.others} more`;
+      return { kind: 'action', text: `in the background: ${now.action}${more}`, isCode: false, since: now.since };
+    }
     case 'review':
       return { kind: 'action', text: 'reviewing the changes', isCode: false, since: now.since };
     case 'check':

@@ -56,7 +56,7 @@ export function InboxTogether({ requests, decideAll }: TogetherProps) {
 }
 
 function TogetherItem({ request }: { request: PendingRequest }) {
-  const { stageId, kind, agent, createdAt, stakes } = request;
+  const { stageId, kind, agent, parentAgent, createdAt, stakes } = request;
   const key = requestKey(request);
   const folder = useFolder(stageId);
   const title = useStageTitle(stageId);
@@ -79,6 +79,7 @@ function TogetherItem({ request }: { request: PendingRequest }) {
       <p className={css.asked}>
         {askWords(request, folder)} Asked <TimeSince at={createdAt} ago />
         {agent !== null && ` by agent “${agent}”`}
+        {parentAgent !== null && `, started by agent “${parentAgent}”`}
       </p>
       <RequestMeta request={request} />
       {kind === 'network' ? <AskedHost request={request} /> : <AskedInput request={request} folder={folder} isWhole />}

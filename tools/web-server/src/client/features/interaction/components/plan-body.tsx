@@ -1,6 +1,7 @@
-import { PermissionMode } from '@callboard/contract';
+import { type PendingRequest, PermissionMode } from '@callboard/contract';
 import { NativeSelect } from '@mantine/core';
 import { count } from '../../../lib/format.ts';
+import { modeWords } from '../../../lib/permission-modes.ts';
 import { field } from '../../../lib/tool-words.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { sendBackReason, withBegun } from '../model/plan-comments.ts';
@@ -10,14 +11,27 @@ import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
 
-const MODES = [
+const MODES: readonly { value: PermissionMode; label: string }[] = [
   { value: 'default', label: 'Then ask for each edit' },
   { value: 'acceptEdits', label: 'Then edit freely' },
 ];
 
+/** Claude Code takes no other mode in an answer. */
+const NextMode = PermissionMode.exclude(['plan', 'bypassPermissions']);
+
+/** The modes that can follow a plan. The one that the stage worked in before comes first, by its name. */
+function nextModes({ modeBefore }: Pick<PendingRequest, 'modeBefore'>): typeof MODES {
+  const before = NextMode.safeParse(modeBefore).data;
+  if (before === undefined) return MODES;
+  const others = MODES.filter(({ value }) => value !== before);
+  return [{ value: before, label: `As before: ${modeWords(before)}` }, ...others];
+}
+
 /** A plan to accept, as a document with comments. Accepting always names the mode that follows. */
 export function PlanBody({ request, approve }: FormProps) {
-  const [{ mode, comments, begun }, change] = useDraft(request);
+  const [{ mode: chosen, comments, begun }, change] = useDraft(request);
+  const modes = nextModes(request);
+  const mode = chosen ?? modes[0]?.value ?? 'default';
   const sent = approve.isPending || approve.isSuccess;
   const plan = field(request.input, 'plan');
   const remarks = withBegun(comments, begun);
@@ -41,7 +55,7 @@ export function PlanBody({ request, approve }: FormProps) {
             className={css.nextMode}
             aria-label="Once accepted"
             title="Once accepted"
-            data={MODES}
+            data={[...modes]}
             value={mode}
             disabled={sent}
             onChange={(event) => change({ mode: PermissionMode.parse(event.currentTarget.value) })}

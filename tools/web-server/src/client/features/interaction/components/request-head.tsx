@@ -86,11 +86,12 @@ function Crumbs({ request: { stageId }, linksStage }: { request: PendingRequest;
 }
 
 /** When it was asked, by which agent, and when it expires. */
-function Asked({ request: { createdAt, agent, expiresAt } }: { request: PendingRequest }) {
+function Asked({ request: { createdAt, agent, parentAgent, expiresAt } }: { request: PendingRequest }) {
   return (
     <p className={css.asked}>
       asked <TimeSince at={createdAt} ago />
       {agent !== null && ` by agent “${visibleText(agent, 'prose')}”`}
+      {parentAgent !== null && `, started by agent “${visibleText(parentAgent, 'prose')}”`}
       {expiresAt !== null && <Expiry at={expiresAt} />}
     </p>
   );

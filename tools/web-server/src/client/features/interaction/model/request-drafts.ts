@@ -18,8 +18,8 @@ export type BegunComment = z.infer<typeof Begun>;
 /** A person's unsent input for a request, shared by the overlay, the inbox and the stage's page. */
 const RequestDraft = z.object({
   reason: z.string().default(''),
-  /** The mode that follows an accepted plan. */
-  mode: PermissionMode.default('default'),
+  /** The mode that follows an accepted plan; null while nobody has chosen one. */
+  mode: PermissionMode.nullable().default(null),
   answers: z.array(Answer).default([]),
   /** The values of a form, by field name. */
   fields: z.record(z.string(), z.union([z.string(), z.boolean()])).default({}),

@@ -1,4 +1,4 @@
-import type { Effort, PermissionMode, SessionSummary, StageId } from '@callboard/contract';
+import type { BackgroundTask, Effort, PermissionMode, SessionSummary, StageId } from '@callboard/contract';
 import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
@@ -67,6 +67,15 @@ export function useStopTask(stageId: StageId) {
   return useCommand({
     run: (taskId: string) => client.command('stop_task', { stageId, taskId }),
     failed: 'The task was not stopped',
+  });
+}
+
+/** Says of a background command whether the stage waits for it. */
+export function useMarkTask(stageId: StageId) {
+  return useCommand({
+    run: ({ taskId, mark }: Pick<BackgroundTask, 'taskId' | 'mark'>) =>
+      client.command('mark_task', { stageId, taskId, mark }),
+    failed: 'The command was not marked',
   });
 }
 

@@ -1,4 +1,4 @@
-import { hasEnded, type StageId, type StageView } from '@callboard/contract';
+import { awaitsTasks, hasEnded, type StageId, type StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { useSessionNow } from '../../../stream/stream-context.tsx';
@@ -9,7 +9,7 @@ import css from './transcript.module.css';
 
 /** Whether there is something to say at the end of the transcript. */
 export const hasActivity = ({ session }: StageView): boolean =>
-  session !== null && (session.state === 'starting' || session.state === 'busy');
+  session !== null && (session.state === 'starting' || session.state === 'busy' || awaitsTasks(session));
 
 /** The last line of the transcript: what Claude does now, and for how long. */
 export function ActivityLine({ stageId, isReading }: { stageId: StageId; isReading: boolean }) {

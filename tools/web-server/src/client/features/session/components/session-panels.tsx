@@ -15,7 +15,7 @@ export function SessionPanels({ stage }: { stage: StageView }) {
     <div className={css.panels}>
       {gaps !== null && <GapsPanel id={stage.id} words={gaps} session={session} />}
       {session.todos.length > 0 && <TodoPanel id={stage.id} todos={session.todos} />}
-      <TaskPanel stageId={stage.id} tasks={session.backgroundTasks} />
+      <TaskPanel stageId={stage.id} session={session} />
       <McpPanel stage={stage} />
     </div>
   );

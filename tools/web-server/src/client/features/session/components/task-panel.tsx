@@ -1,12 +1,20 @@
-import type { BackgroundTask, StageView } from '@callboard/contract';
+import {
+  awaitsTasks,
+  type BackgroundTask,
+  isCommandTask,
+  type SessionSummary,
+  type StageView,
+  type TaskMark,
+} from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconRobot, IconTerminal2 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { count } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { Note } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { useStopTask } from '../api/session-commands.ts';
+import { useMarkTask, useStopTask } from '../api/session-commands.ts';
 import { hasOutput, taskKind } from '../model/control-words.ts';
 import { Fold } from './fold.tsx';
 import css from './session-controls.module.css';
@@ -14,14 +22,17 @@ import { TaskOutputDialog } from './task-output.tsx';
 
 interface TaskPanelProps {
   stageId: StageView['id'];
-  tasks: readonly BackgroundTask[];
+  session: SessionSummary;
 }
 
-/** The background tasks: each can be stopped, and a command's output can be read. */
-export function TaskPanel({ stageId, tasks }: TaskPanelProps) {
+/** The background tasks: each can be stopped, a command can be marked, and its output can be read. */
+export function TaskPanel({ stageId, session }: TaskPanelProps) {
+  const { backgroundTasks: tasks } = session;
+  const isAsked = session.stalledSince !== null && awaitsTasks(session);
   /** The task whose output is open. It stays open after the task has ended. */
   const [shown, setShown] = useState<BackgroundTask | null>(null);
   const stop = useStopTask(stageId);
+  const mark = useMarkTask(stageId);
   const canCommand = useCanCommand();
   const isRunning = ({ taskId }: BackgroundTask) => tasks.some((task) => task.taskId === taskId);
   const stopping = stop.isPending ? stop.variables : null;
@@ -30,7 +41,8 @@ export function TaskPanel({ stageId, tasks }: TaskPanelProps) {
       {tasks.length > 0 && (
         <section aria-label="Background tasks">
           <Fold
-            id={`background:${stageId}`}
+            id={isAsked ? `asked:${stageId}` : `background:${stageId}`}
+            openByItself={isAsked}
             summary={
               <span className={css.summary}>
                 {count(tasks.length, 'background task')}:{' '}
@@ -38,6 +50,12 @@ export function TaskPanel({ stageId, tasks }: TaskPanelProps) {
               </span>
             }
           >
+            {isAsked && (
+              <Note>
+                Claude is done but for what runs here, and has not been heard of for a while. Is it meant to keep
+                running, like a dev server? Then nothing waits for it. If it is work, the stage goes on waiting.
+              </Note>
+            )}
             <ul className={css.list}>
               {tasks.map((task) => (
                 <li key={task.taskId}>
@@ -53,6 +71,14 @@ export function TaskPanel({ stageId, tasks }: TaskPanelProps) {
                       >
                         Output
                       </Button>
+                    )}
+                    {isCommandTask(task) && (
+                      <MarkButtons
+                        task={task}
+                        isAsked={isAsked}
+                        disabled={!canCommand || mark.isPending}
+                        set={(to) => mark.mutate({ taskId: task.taskId, mark: to })}
+                      />
                     )}
                     <Button
                       size="compact-sm"
@@ -85,6 +111,40 @@ export function TaskPanel({ stageId, tasks }: TaskPanelProps) {
   );
 }
 
+interface MarkButtonsProps {
+  task: BackgroundTask;
+  /** A person is asked about it, so there is an answer for work as well. */
+  isAsked: boolean;
+  disabled: boolean;
+  set: (mark: TaskMark | null) => void;
+}
+
+function MarkButtons({ task: { mark, description }, isAsked, disabled, set }: MarkButtonsProps) {
+  const button = { size: 'compact-sm', variant: 'default', disabled } as const;
+  if (mark === 'keep-running')
+    return (
+      <Button {...button} aria-label={`Wait for ${description}`} onClick={() => set(null)}>
+        Wait for it
+      </Button>
+    );
+  return (
+    <>
+      <Button {...button} aria-label={`Keep ${description} running`} onClick={() => set('keep-running')}>
+        Keep running
+      </Button>
+      {isAsked && mark === null && (
+        <Button {...button} aria-label={`Wait for ${description}`} onClick={() => set('work')}>
+          Wait for it
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** Whether the stage waits for a task. */
+const markWords = ({ mark }: BackgroundTask): string =>
+  mark === 'keep-running' ? 'meant to keep running' : 'the stage waits for it';
+
 function TaskWords({ task }: { task: BackgroundTask }) {
   const { description, command, startedAt } = task;
   return (
@@ -94,7 +154,7 @@ function TaskWords({ task }: { task: BackgroundTask }) {
           <Seen text={description} kind="prose" />
         </span>{' '}
         <span className={css.facts}>
-          {taskKind(task)}
+          {taskKind(task)}, {markWords(task)}
           {startedAt !== null && (
             <>
               {' · '}

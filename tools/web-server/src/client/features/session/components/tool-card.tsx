@@ -24,7 +24,8 @@ import { useTranscriptParts } from './transcript-context.tsx';
 /** A tool call on one line that can be opened; a failed one opens by default. Its request, if any, is below. */
 export function ToolCard({ tool }: { tool: ToolItem }) {
   const { folder, requestsOf } = useTranscriptParts();
-  const failed = tool.result?.isError === true && !tool.decisions.some((decision) => decision.outcome === 'denied');
+  const isMeant = tool.result?.stopped !== undefined || tool.decisions.some(({ outcome }) => outcome === 'denied');
+  const failed = tool.result?.isError === true && !isMeant;
   const isBlocked = tool.result?.sandboxFailure?.isCertain === true;
   const [open, setOpen] = useOpen(tool.use.toolUseId, failed || isBlocked);
   const bodyId = useId();

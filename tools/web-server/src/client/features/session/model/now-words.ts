@@ -18,6 +18,8 @@ export function nowWords(now: SessionNow | null): NowWords {
       return { words: 'Reviewing the changes…', code: null };
     case 'check':
       return { words: 'Checking with', code: now.command };
+    case 'background':
+      return { words: 'Waiting for the background command', code: now.action };
     case 'preparing':
       return { words: `Preparing a call of ${toolTitle(now.toolName)}…`, code: null };
     case 'writing':

@@ -15,6 +15,7 @@ export function doneElsewhere({ result, changed }: ToolItem): string {
 export function toolOutcome({ result, decisions }: ToolItem): string {
   if (result === null) return '';
   if (decisions.some((decision) => decision.outcome === 'denied')) return 'denied';
+  if (result.stopped !== undefined) return 'stopped';
   if (result.sandboxFailure?.isCertain === true) return 'blocked by the sandbox';
   if (result.isError) return 'failed';
   return '';
