@@ -12,14 +12,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { closeCompleteDialog, openCompleteDialog } from '../../../data/complete-dialog.ts';
-import { useGoBackToBranch, useTakeBranch } from '../../../data/stage-commands.ts';
 import {
   actionWords,
   askToCommit,
-  askToFinishRebase,
   askToResolve,
   draftMessage,
-  elsewhereButtons,
   finishOf,
   leftWords,
   needsAsking,
@@ -32,6 +29,7 @@ import { completionQuery, useAskClaude, useFinishStage } from '../api/completion
 import { useReloadDiff } from '../api/stage-diff.ts';
 import { type FinishChoice, useFinishChoice } from '../model/merge-method.ts';
 import { useShownChanges } from '../model/shown-changes.ts';
+import { ElsewhereActions } from './elsewhere-actions.tsx';
 import css from './finish.module.css';
 import { MergeWays } from './merge-ways.tsx';
 import { PullRequestPanel } from './pull-request-panel.tsx';
@@ -89,7 +87,7 @@ function ByPullRequest(props: KnownProps) {
     <div className={css.finish}>
       <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
       {isAway ? <p className={css.line}>{plan.refusal}</p> : <PullRequestPanel stage={stage} done={done} />}
-      <Elsewhere {...props} />
+      <ElsewhereActions {...props} plan={plan} />
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
       <div className={css.actions}>
         <CompleteOnly {...props} finish={finish} isLesser isOff={isOff} />
@@ -138,7 +136,7 @@ function Known(props: KnownProps) {
           onChange={(event) => setReceipt(event.currentTarget.checked)}
         />
       )}
-      {look === null && <Elsewhere {...props} />}
+      {look === null && <ElsewhereActions {...props} plan={plan} />}
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
       {isDialog && left !== null && <p className={css.left}>Without merging: {left}</p>}
       <div className={css.actions}>
@@ -156,39 +154,6 @@ function Known(props: KnownProps) {
           </Button>
         )}
       </div>
-    </div>
-  );
-}
-
-/** What can be done with a worktree that is not on the stage's branch. */
-function Elsewhere({ stage, completion, readAgain, done }: KnownProps) {
-  const { plan } = completion;
-  const take = useTakeBranch(stage.title);
-  const back = useGoBackToBranch(stage.title);
-  const ask = useAskClaude(stage, done);
-  const isOff = !useCanCommand() || take.isPending || back.isPending;
-  if (plan === null || plan.elsewhere === null) return null;
-  const { operation, head } = plan.elsewhere;
-  const buttons = elsewhereButtons(plan.elsewhere);
-  const order = { stageId: stage.id, head };
-  const then = { onSettled: readAgain };
-  return (
-    <div className={css.actions}>
-      {buttons.goBack !== null && (
-        <Button variant="default" disabled={isOff} loading={back.isPending} onClick={() => back.mutate(order, then)}>
-          {buttons.goBack}
-        </Button>
-      )}
-      {operation === 'rebase' && stage.session !== null && (
-        <Button disabled={isOff} loading={ask.isPending} onClick={() => ask.mutate(askToFinishRebase)}>
-          Ask Claude to finish it
-        </Button>
-      )}
-      {buttons.take !== null && (
-        <Button disabled={isOff} loading={take.isPending} onClick={() => take.mutate(order, then)}>
-          {buttons.take}
-        </Button>
-      )}
     </div>
   );
 }
