@@ -199,7 +199,8 @@ async function requireAtRest({ store }: OpenParts, stageId: StageId): Promise<vo
 function requireSeen(push: StageOnHost['push'], seen: { head?: string; tree?: string }): void {
   const same = (seen.head ?? push.head) === push.head && (seen.tree ?? push.tree) === push.tree;
   if (same) return;
-  const message = 'The work has changed since you looked at it. Nothing was pushed. Look at the changes again.';
+  const message =
+    'The work has changed in the meantime. Nothing was pushed. Look at the changes, then open the pull request.';
   throw new Rejection('head_moved', message);
 }
 

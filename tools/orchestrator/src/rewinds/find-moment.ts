@@ -37,8 +37,24 @@ const NOT_KEPT =
 const TOO_OLD = `The files before this message are no longer kept: Callboard keeps those of the newest ${MOST_MARKS} turns. Choose a later message.`;
 const UNKNOWN =
   'Claude Code’s record of the conversation does not have this message as the beginning of a turn. Choose the message before it.';
-const COMPACTED =
-  'Claude Code has summarised the conversation since, and no longer reads what was said before. Only the files can go back.';
+const COMPACTED = 'Claude Code has summarised the conversation since, and no longer reads what was said before.';
+
+/** What a moment is looked for, and what can be done where it is not to be had. */
+export interface MomentWords {
+  /** In place of a message that was sent into a running turn. */
+  running: string;
+  compacted: string;
+}
+
+export const GOING_BACK: MomentWords = {
+  running: 'Go back to the message that began the turn.',
+  compacted: 'Only the files can go back.',
+};
+
+export const FORKING: MomentWords = {
+  running: 'Fork from the message that began the turn.',
+  compacted: 'Fork from a later message, or from the present state.',
+};
 
 /** @throws Rejection `unknown_stage`, `no_session` before the stage's first start */
 export async function requirePlace(store: Store, stageId: StageId): Promise<Place> {
@@ -54,7 +70,11 @@ export async function requirePlace(store: Store, stageId: StageId): Promise<Plac
  * Returns the moment before a message that began a turn.
  * @throws Rejection `unknown_message`; `cannot_go_back` for a message that did not begin a turn
  */
-export async function findMoment(parts: MomentParts, place: Place, messageId: MessageId): Promise<Moment> {
+export async function findMoment(
+  parts: MomentParts,
+  place: Place,
+  { messageId, words }: { messageId: MessageId; words: MomentWords },
+): Promise<Moment> {
   const { store } = parts;
   const { id: stageId } = place.stage;
   const message = await store.read.transcript.findMessage(stageId, messageId);
@@ -63,14 +83,13 @@ export async function findMoment(parts: MomentParts, place: Place, messageId: Me
   const page = { after: undefined, before: message.index, limit: LOOK_BACK };
   const earlier = await store.read.transcript.page(stageId, page);
   if (!beginsTurn(earlier)) {
-    const text = 'This message was sent into a running turn. Go back to the message that began the turn.';
-    throw new Rejection('cannot_go_back', text);
+    throw new Rejection('cannot_go_back', `This message was sent into a running turn. ${words.running}`);
   }
   const mark = await store.read.turnMarks.newestBefore(stageId, message.index);
   return {
     message,
     files: (await whyNotKept(store, message)) ?? (await filesBefore(parts, place, { message, earlier, mark })),
-    conversation: await conversationBefore(parts, place, { message, mark, isFirst: !earlier.some(isOfTurn) }),
+    conversation: await conversationBefore(parts, place, { message, mark, isFirst: !earlier.some(isOfTurn), words }),
   };
 }
 
@@ -125,18 +144,19 @@ interface Before {
   message: Moment['message'];
   mark: TurnMark | null;
   isFirst: boolean;
+  words: MomentWords;
 }
 
 async function conversationBefore(
   { store, placeBefore }: MomentParts,
   { stage, session }: Place,
-  { message, mark, isFirst }: Before,
+  { message, mark, isFirst, words }: Before,
 ): Promise<Moment['conversation']> {
   const others = await store.read.turnMarks.conversationsOf(stage.id);
   const known = [session.sessionId, session.forkOf?.fork ?? null, ...others];
   for (const id of new Set(known.filter((one) => one !== null))) {
     const found = await placeBefore(id, String(message.messageId));
-    if (found.kind === 'compacted') return COMPACTED;
+    if (found.kind === 'compacted') return `${COMPACTED} ${words.compacted}`;
     if (found.kind === 'unknown') continue;
     const { at } = found;
     const forkOf = at === null ? null : { fork: id, until: at };

@@ -10,7 +10,7 @@ import type { Stages } from '../stages/stages.ts';
 import { summaryOf } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { findMoment, type Moment, type MomentParts, type Place, requirePlace } from './find-moment.ts';
+import { FORKING, findMoment, type Moment, type MomentParts, type Place, requirePlace } from './find-moment.ts';
 
 export interface ForkParts extends MomentParts {
   worktrees: Pick<Worktrees, 'keepTurn' | 'pinTurn' | 'requireCommit'>;
@@ -41,7 +41,7 @@ export const createForkStage =
     if (earlier !== null) return earlier;
     const place = await requirePlace(store, stageId);
     const { stage } = place;
-    const moment = messageId === undefined ? null : await findMoment(parts, place, messageId);
+    const moment = messageId === undefined ? null : await findMoment(parts, place, { messageId, words: FORKING });
     const row = messageId === undefined ? null : await store.read.outbox.findMessage(stageId, messageId);
     const { commit, files, ...conversation } = await (moment === null
       ? present(parts, place)

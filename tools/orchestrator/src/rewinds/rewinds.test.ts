@@ -108,6 +108,7 @@ async function setUp() {
     endTurn,
     forkStage,
     messages,
+    places,
     git: lab.git,
   };
 }
@@ -355,4 +356,16 @@ it('forks a stage with the conversation and the files of a moment, also one that
   const first = await forkStage(stageId, { messageId: messages[0] });
   expect(first).toMatchObject({ fork: { conversationId: null, until: null }, origin: { commit: first.origin?.tree } });
   expect(await store.read.stages.list()).toHaveLength(4);
+});
+
+it('speaks of a fork where a fork is refused, and of going back where that is', async () => {
+  const { create, go, stageId, forkStage, messages, places } = await threeTurns();
+  places.set(messages[1] ?? '', { kind: 'compacted' });
+  await expect(forkStage(stageId, { messageId: messages[1] })).rejects.toMatchObject({
+    code: 'cannot_go_back',
+    message: expect.stringMatching(/no longer reads what was said before\. Fork from a later message/),
+  });
+  await expect(create().rewind(stageId, go(1), 'Ann')).rejects.toMatchObject({
+    message: expect.stringMatching(/no longer reads what was said before\. Only the files can go back\.$/),
+  });
 });

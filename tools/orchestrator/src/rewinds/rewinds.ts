@@ -21,7 +21,7 @@ import { type SessionRecord, summaryOf } from '../store/records.ts';
 import type { Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type CarryOutParts, carryOut } from './carry-out.ts';
-import { findMoment, type Moment, type MomentParts, type Place, requirePlace } from './find-moment.ts';
+import { findMoment, GOING_BACK, type Moment, type MomentParts, type Place, requirePlace } from './find-moment.ts';
 
 export interface RewindsParts extends MomentParts, CarryOutParts {
   worktrees: Pick<Worktrees, 'planRestore' | 'restore' | 'keepTurn' | 'pinTurn' | 'commitsSince'>;
@@ -69,7 +69,7 @@ async function rewind(
   await requireAtRest(store.read, stageId);
   const wants = wantsOf(body);
   const place = await requirePlace(store, stageId);
-  const moment = await findMoment(parts, place, messageId);
+  const moment = await findMoment(parts, place, { messageId, words: GOING_BACK });
   requireNotTakenBack(place.session, moment.message.index);
   const plan = await planOf(parts, place, moment);
   if (dryRun) return { plan, session: summaryOf(place.session) };

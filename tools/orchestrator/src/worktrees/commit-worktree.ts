@@ -7,6 +7,7 @@ import { pathExists } from '../lib/path-exists.ts';
 import { embeddedRepositories, embeddedWords } from './embedded-repositories.ts';
 import type { Git } from './git/git.ts';
 import { identityOptions, readContents, requireSeen, type WorktreeContents } from './merge-plan.ts';
+import { prepareSigning, requireAgreedSigning } from './signing.ts';
 
 /** @param output what git printed, which a page folds */
 const refused = (words: string, output = ''): Rejection =>
@@ -28,6 +29,7 @@ export async function requireCommittable(
   const contents = await readContents(git, project, worktree);
   requireSeen(worktree, contents, seen);
   if (contents.tree === contents.committed) return contents;
+  await requireAgreedSigning(git, path, 'commit_refused');
   const on = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
   if (on.stdout.trim() !== branch) {
     const place = on.failed ? 'on no branch' : `on ${on.stdout.trim()}`;
@@ -60,6 +62,7 @@ export async function commitWorktree(
   const { head, tree, committed, index } = await requireCommittable(git, project, worktree, seen);
   if (tree === committed || index === null) return head;
   const { path } = worktree;
+  const signing = await prepareSigning(git, path, 'commit_refused');
   const folder = await mkdtemp(join(tmpdir(), 'callboard-index-'));
   try {
     const saved = join(folder, 'index');
@@ -75,11 +78,18 @@ export async function commitWorktree(
       await rename(beside, index);
     };
     await git.must(path, ['read-tree', '--reset', tree]);
-    const options = await identityOptions(git, path);
-    const done = await git.try(path, [...options, 'commit', '--quiet', ...AS_WRITTEN, '-m', message]);
+    const options = [...(await identityOptions(git, path)), ...(signing?.options ?? [])];
+    const done = await git.try(
+      path,
+      [...options, 'commit', '--quiet', ...AS_WRITTEN, '-m', message],
+      signing?.env,
+      signing?.timeoutMs,
+    );
     const now = await git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']);
     if (now === head) {
       await restore();
+      const why = await signing?.explain(done);
+      if (why != null) throw refused(why.split('\n')[0] ?? '', why.split('\n').slice(1).join('\n'));
       const how = done.wasKilled
         ? 'Git was killed while it committed.'
         : 'Git, or a hook of the repository, refused the commit.';
@@ -88,6 +98,7 @@ export async function commitWorktree(
     await requireAsShown(git, path, now, tree);
     return now;
   } finally {
+    await signing?.close();
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -21,6 +21,7 @@ import {
   uncommittedFiles,
   type WorktreeContents,
 } from './merge-plan.ts';
+import { requireAgreedSigning } from './signing.ts';
 import { draftSquashMessage } from './squash-message.ts';
 import { reasonAgainstUndo } from './undo-merge.ts';
 
@@ -85,6 +86,7 @@ async function requirePossible(
 ): Promise<unknown> {
   const { previous, contents, hasMore, outcome } = plan;
   await requireClean(git, project);
+  if (outcome.commits > 0) await requireAgreedSigning(git, project.path, 'merge_refused');
   const commit = await trialCommit(git, worktree, contents);
   await requireNothingInTheWay(git, project.path, { previous, commit, outcome });
   return hasMore ? requireCommittable(git, project, worktree, {}) : null;

@@ -6,6 +6,7 @@ import type { Git } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { identityOptions } from './merge-plan.ts';
 import type { ReplayedCommit } from './replay.ts';
+import { prepareSigning } from './signing.ts';
 
 /** A commit that is to be made: of these files, after its parents. */
 interface NewCommit {
@@ -31,14 +32,19 @@ export function createCommitMaker(git: Git, folder: string): CommitMaker {
     { tree, parents, message, author = {} }: NewCommit,
     edit: (file: string) => Promise<unknown> = async () => undefined,
   ): Promise<string> {
+    const signing = await prepareSigning(git, folder, 'merge_refused');
     const temporary = await mkdtemp(join(tmpdir(), 'callboard-message-'));
     try {
       const file = join(temporary, 'message');
       await writeFile(file, message);
       await edit(file);
-      const signs = await git.try(folder, ['config', '--type=bool', '--get', 'commit.gpgSign']);
-      const options = [...(await identityOptions(git, folder)), '-c', 'i18n.commitEncoding=UTF-8'];
-      const sign = signs.stdout.trim() === 'true' ? ['-S'] : [];
+      const options = [
+        ...(await identityOptions(git, folder)),
+        '-c',
+        'i18n.commitEncoding=UTF-8',
+        ...(signing?.options ?? []),
+      ];
+      const sign = signing === null ? [] : ['-S'];
       const args = [
         ...options,
         'commit-tree',
@@ -48,13 +54,17 @@ export function createCommitMaker(git: Git, folder: string): CommitMaker {
         '-F',
         file,
       ];
-      const made = await git.try(folder, args, { ...NO_REPLACEMENTS, ...author });
+      const env = { ...NO_REPLACEMENTS, ...author, ...signing?.env };
+      const made = await git.try(folder, args, env, signing?.timeoutMs);
       if (!made.failed) return made.stdout.trim();
+      const why = await signing?.explain(made);
+      if (why != null) throw new Rejection('merge_refused', `Nothing was merged. ${why}`);
       throw new Rejection(
         'merge_refused',
         `Git could not make the commit, so nothing was merged.\n${made.stderr}`.trim(),
       );
     } finally {
+      await signing?.close();
       await rm(temporary, { recursive: true, force: true });
     }
   }

@@ -75,7 +75,8 @@ export function requireSeen({ branch }: Worktree, { head, tree }: WorktreeConten
     seen.tree !== undefined && seen.tree !== tree ? 'files in the worktree have changed' : '',
   ].filter((words) => words !== '');
   if (moved.length === 0) return;
-  const message = `Since you looked, ${moved.join(', and ')}. Nothing was merged. Look at the changes again, then merge.`;
+  // Also for a merge that no person has looked at before.
+  const message = `The work has changed in the meantime: ${moved.join(', and ')}. Nothing was merged. Look at the changes, then merge.`;
   throw new Rejection('head_moved', message);
 }
 

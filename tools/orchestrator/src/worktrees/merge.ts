@@ -22,6 +22,7 @@ import {
 import { isIn, newestMerge } from './recorded-merges.ts';
 import { createRestorePoint } from './restore-point.ts';
 import { settleCheckout } from './settle-checkout.ts';
+import { requireAgreedSigning } from './signing.ts';
 import { draftSquashMessage } from './squash-message.ts';
 import { clearUnfinishedMerge } from './undo-merge.ts';
 
@@ -63,6 +64,7 @@ export async function requireMergeable(
   if (files.length > 0 && !takesUncommitted) throw uncommitted(worktree, files);
   const target = await targetOf(git, project);
   await requireClean(git, project);
+  await requireAgreedSigning(git, project.path, 'merge_refused');
   const commit = await trialCommit(git, worktree, contents);
   const outcome = await tryMerge(git, project.path, worktree, { method, previous: target.previous, commit });
   if (outcome.conflicts.length > 0) throw conflict(worktree, target.into, outcome);

@@ -39,7 +39,10 @@ it('takes uncommitted work along with the person’s message, exactly as it was 
   const shown = await seen();
   await writeFile(join(path, 'unseen.txt'), 'not shown\n');
   const order = { merge: true, commit: { message: 'Add the login form\n\nWith its tests.' } };
-  await expect(complete({ ...order, ...shown })).rejects.toMatchObject({ code: 'head_moved' });
+  await expect(complete({ ...order, ...shown })).rejects.toMatchObject({
+    code: 'head_moved',
+    message: expect.stringContaining('in the meantime: files in the worktree have changed'), // an automatic merge was seen by nobody
+  });
   expect(await head(path)).toBe(shown.head);
   await rm(join(path, 'unseen.txt'));
   const { stage } = await complete({ ...order, ...shown });
@@ -75,7 +78,7 @@ it('refuses what cannot be merged, and changes nothing', async () => {
   await commit('README.md', '# Theirs\n');
   const before = await head();
   await writeFile(join(repo, 'README.md'), '# Mine\n');
-  expect((await look()).plan?.refusal).toContain('uncommitted changes');
+  expect((await look()).plan?.refusal).toContain('uncommitted changes (README.md)');
   await expect(complete({ merge: true })).rejects.toMatchObject({ code: 'merge_refused' });
   expect(await readFile(join(repo, 'README.md'), 'utf8')).toBe('# Mine\n');
   await git(repo, 'checkout', '--quiet', '--', 'README.md');
@@ -192,7 +195,7 @@ it('takes a merge back only while that loses nothing', async () => {
     expect(await stage()).toMatchObject({ column: 'done', merged: { commit: merged } });
   };
   await writeFile(join(repo, 'a.txt'), 'changed\n');
-  await refuses('uncommitted changes');
+  await refuses('uncommitted changes (a.txt)');
   await git(repo, 'checkout', '--quiet', '--', 'a.txt');
 
   await git(repo, 'checkout', '--quiet', '-b', 'other');

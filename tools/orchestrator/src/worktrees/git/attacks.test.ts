@@ -41,10 +41,18 @@ async function liveThrough(scene: GitScene): Promise<string> {
   const before = await ran();
   await commitWork(scene);
   await worktrees.ensure(project, stageId('STAGE-2'), null);
+  const asksForSignatures = (await scene.git(path, 'config', '--default', '', '--get', 'commit.gpgSign')) === 'true';
+  if (asksForSignatures) {
+    // A merge without the signature that the repository asks for would be no way out either.
+    const refused = { code: 'merge_refused', message: expect.stringContaining('signed commits') };
+    await expect(worktrees.merge(project, worktree)).rejects.toMatchObject(refused);
+    await scene.git(path, 'config', '--unset-all', 'commit.gpgSign');
+  }
   await worktrees.requireMergeable(project, worktree);
   await worktrees.merge(project, worktree);
   expect(await readFile(join(path, 'new.txt'), 'utf8')).toBe('new\n');
   expect(await readFile(join(path, 'data.txt'), 'utf8')).toBe(DATA);
+  if (asksForSignatures) await scene.git(path, 'config', 'commit.gpgSign', 'true');
   expect(await worktrees.remove(project, worktree, ORDER)).toMatchObject({ left: null });
   return before + (await ran());
 }

@@ -16,8 +16,12 @@ export type { GitResult };
  * a command runs in it, do not count as new files.
  */
 export interface Git {
-  /** Runs git and returns the result, even if it failed. @param env extra variables, for example for another index */
-  try(cwd: string, args: readonly string[], env?: Record<string, string>): Promise<GitResult>;
+  /**
+   * Runs git and returns the result, even if it failed.
+   * @param env extra variables, for example for another index
+   * @param limitMs when to end it; by default after a minute
+   */
+  try(cwd: string, args: readonly string[], env?: Record<string, string>, limitMs?: number): Promise<GitResult>;
   /** Returns git's output without the last newline. @throws OperationalError `worktree_failed` with git's error text */
   must(cwd: string, args: readonly string[], env?: Record<string, string>): Promise<string>;
 }
@@ -46,11 +50,11 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
   });
 
   function gitUntil(signal?: AbortSignal, timeoutMs?: number): Git {
-    const run: Git['try'] = async (cwd, args, extra = {}) => {
+    const run: Git['try'] = async (cwd, args, extra = {}, limitMs = timeoutMs) => {
       try {
         const call = await guard.prepare(cwd, args, extra);
         if (call.refusal !== null) return failure(call.refusal);
-        const result = await runGit(cwd, call.args, { ...env, ...call.env }, { signal, timeoutMs });
+        const result = await runGit(cwd, call.args, { ...env, ...call.env }, { signal, timeoutMs: limitMs });
         const words = result.failed ? explainFilterFailure(result.stderr, call.pending) : null;
         return words === null ? result : { ...result, stderr: `${words}\n${result.stderr}` };
       } catch (error) {
@@ -74,8 +78,8 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
       return run(cwd, [...options, 'update-index', '--add', '--remove', '--', ...inner], extra);
     }
 
-    const attempt: Git['try'] = async (cwd, args, extra = {}) => {
-      if (!listsUntracked(args)) return run(cwd, args, extra);
+    const attempt: Git['try'] = async (cwd, args, extra = {}, limitMs) => {
+      if (!listsUntracked(args)) return run(cwd, args, extra, limitMs);
       const hidden = placeholdersIn(cwd);
       return addsAll(args) ? addAll(cwd, args, hidden, extra) : run(cwd, [...args, ...excluding(hidden)], extra);
     };

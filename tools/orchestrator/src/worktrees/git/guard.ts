@@ -7,7 +7,14 @@ import { makeHooksFolder, NO_HOOKS } from './hooks-folder.ts';
 import { createInspection, type Inspect, type Inspection, type InspectionParts } from './inspect-checkout.ts';
 import type { KnownRepository, Repositories } from './known-repositories.ts';
 import { type CheckoutLocation, locateCheckout, locateWorktree, pinned } from './locate-checkout.ts';
-import { callOptions, effectiveValue, overridesFor, takesVariables, withoutCallOptions } from './overrides.ts';
+import {
+  callOptions,
+  effectiveValue,
+  NO_HINTS,
+  overridesFor,
+  takesVariables,
+  withoutCallOptions,
+} from './overrides.ts';
 
 /** A call of git that runs only programs that somebody agreed to. */
 export interface GuardedCall {
@@ -46,7 +53,7 @@ export function createGitGuard(parts: GuardParts): GitGuard {
       const safe = withSafeOptions(args);
       const reviewed = env.GIT_DIR === undefined ? await review(cwd) : null;
       if (reviewed === null) {
-        const off = callOptions([...OFF, ['core.hooksPath', NO_HOOKS]], userEnv, await knowsVariables());
+        const off = callOptions([...NO_HINTS, ...OFF, ['core.hooksPath', NO_HOOKS]], userEnv, await knowsVariables());
         return { args: [...off.args, ...safe], env: { ...off.env, ...env }, refusal: null, pending: [] };
       }
       const { place, agreed, inspection, items, pending, hooksFolder } = reviewed;
@@ -58,7 +65,12 @@ export function createGitGuard(parts: GuardParts): GitGuard {
       // Without pending settings, git calls inside a hook run with the user's configuration alone; otherwise they stay restricted.
       const before = pending.length > 0 ? '' : withoutCallOptions(userEnv);
       const hooksPath = runsHooks(args) ? await makeHooksFolder(hooksBase, hooks, before) : NO_HOOKS;
-      const all = [...overrides.config, ['core.fsmonitor', fsmonitor] as const, ['core.hooksPath', hooksPath] as const];
+      const all = [
+        ...NO_HINTS,
+        ...overrides.config,
+        ['core.fsmonitor', fsmonitor] as const,
+        ['core.hooksPath', hooksPath] as const,
+      ];
       const options = callOptions(all, userEnv, isNew);
       return {
         args: [...options.args, ...safe],

@@ -19,7 +19,7 @@ export async function makeHooksFolder(
   before: string,
 ): Promise<string> {
   if (hooks.length === 0) return NO_HOOKS;
-  const start = `#!/bin/sh\nunset ${PINNING_VARIABLES.join(' ')}\n${before}\n`;
+  const start = `#!/bin/sh\nunset GIT_ADVICE ${PINNING_VARIABLES.join(' ')}\n${before}\n`;
   const scripts = hooks.map(({ name, file }) => ({ name, text: `${start}exec ${quoted(file)} "$@"\n` }));
   const beforeMerge = hooks.find(({ name }) => name === 'pre-merge-commit');
   if (beforeMerge !== undefined) {

@@ -108,6 +108,20 @@ export function explainFilterFailure(stderr: string, pending: readonly GitSettin
   return `The filter "${name}" is off because nobody has agreed to the setting ${item.name} = ${item.value} in ${item.file}, and without it files would get wrong contents. ${NEXT_STEP}, or remove it: git config --file '${item.file}' --remove-section 'filter.${name}'`;
 }
 
+/**
+ * Switches git's hints off: they are for somebody at a terminal, and bury the line that matters. Newer git has one variable for
+ * all of them (`GIT_ADVICE`, `run-git.ts`); these are the hints of older git that our calls can meet.
+ */
+export const NO_HINTS: readonly (readonly [string, string])[] = [
+  ...['addEmbeddedRepo', 'addEmptyPathspec', 'addIgnoredFile', 'ambiguousFetchRefspec', 'commitBeforeMerge'],
+  ...['checkoutAmbiguousRemoteBranchName', 'detachedHead', 'fetchShowForcedUpdates', 'graftFileDeprecated'],
+  ...['ignoredHook', 'implicitIdentity', 'nestedTag', 'objectNameWarning', 'pushUpdateRejected'],
+  ...['resetNoRefresh', 'resetQuiet', 'resolveConflict', 'rmHints', 'sequencerInUse', 'setUpstreamFailure'],
+  ...['skippedCherryPicks', 'statusAheadBehindWarning', 'statusHints', 'statusUoption', 'submodulesNotUpdated'],
+  ...['suggestDetachingHead', 'updateSparsePath', 'useCoreFSMonitorConfig', 'waitingForEditor', 'worktreeAddOrphan'],
+  ...['diverging', 'forceDeleteBranch', 'mergeConflict', 'refSyntax', 'submoduleMergeConflict'],
+].map((name) => [`advice.${name}`, 'false'] as const);
+
 /** How a single call of git gets extra configuration. */
 export interface CallOptions {
   /** Go before all other arguments. */
