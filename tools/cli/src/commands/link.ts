@@ -15,7 +15,9 @@ export const link: Command = {
     const folder = parseGiven(z.object({ 'data-dir': dataDir(edges) }), given)['data-dir'];
     if ((await findSupervisor(folder)) === null) {
       const start = `npx callboard start${dataDirSuffix(folder, edges.home)}`;
-      throw new CliError(`no Callboard runs on ${folder}. Start one, which prints a link: ${start}`);
+      throw new CliError(
+        `no Callboard runs on ${folder}. Start one, which prints a link: ${start}. A demo names its own data directory: --data-dir.`,
+      );
     }
     edges.out(await askForLink(folder));
     return 0;
