@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ProjectId, StageId } from './ids.ts';
+import { LeftProcess } from './left-processes.ts';
 
 /** A file, or a whole folder, by its path in the worktree. */
 export const KeptFile = z.object({ path: z.string(), bytes: z.int().nonnegative() });
@@ -32,6 +33,8 @@ export const Removal = z.object({
   buildFolders: z.array(KeptFile),
   /** `isKept`: it has unmerged work. Null if there is no branch. */
   branch: z.object({ name: z.string(), isKept: z.boolean() }).nullable(),
+  /** Processes that Claude's commands left running. Deleting the stage does not end them, and nobody lists them afterwards. */
+  running: z.array(LeftProcess).optional(),
 });
 export type Removal = z.infer<typeof Removal>;
 

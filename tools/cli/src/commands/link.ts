@@ -16,7 +16,7 @@ export const link: Command = {
     if ((await findSupervisor(folder)) === null) {
       const start = `npx callboard start${dataDirSuffix(folder, edges.home)}`;
       throw new CliError(
-        `no Callboard runs on ${folder}. Start one, which prints a link: ${start}. A demo names its own data directory: --data-dir.`,
+        `no Callboard runs on ${folder}. A demo names its own data directory, for --data-dir. Or start one, which prints a link: ${start}`,
       );
     }
     edges.out(await askForLink(folder));

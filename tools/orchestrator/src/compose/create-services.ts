@@ -85,6 +85,7 @@ export async function createServices(
     ...{ store, worktrees, settingsOf, pipelinesFor },
     ...{ here: membership?.claims.here, requireMachine },
   });
+  const leftovers = createLeftoverProcesses({ store: own, graceMs: graces.signalMs });
   const checks = await runChecks(context, { ...parts, store: own });
   const sideRuns = await runSideRuns(context, { ...parts, store: own });
   const goingBack = await composeGoingBack(context, { ...parts, store: own, stages });
@@ -96,13 +97,16 @@ export async function createServices(
     ...goingBack,
     ...(await composeRules(context, { ...parts, store, own, messages })),
     ...composeBudgets(context, { store, own, sessions, messages, sideRuns }),
-    removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
+    removal: createStageRemoval({
+      ...{ store, stages, worktrees, trash, leftovers },
+      cleanUp: parts.cleanUp.beforeRemoval,
+    }),
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, edges, worktrees, messages }),
     viewed: createViewed({ store }),
     usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
     controls: createSessionControls({ store, ask: sessions.ask }),
-    leftovers: createLeftoverProcesses({ store: own, graceMs: graces.signalMs }),
+    leftovers,
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
     conversations: createConversations({
       ...{ store, worktrees, stages, env: parts.claudeEnv },
