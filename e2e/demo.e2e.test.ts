@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { waitFor } from '../test-support/until.ts';
 import { seeDemo } from './support/demo-scene.ts';
@@ -59,6 +60,11 @@ it('uses another port than an occupied one, and is cleaned up even when it is ki
   const { folder, child, loginLink, said } = await startDemo('--port', String(port), '--orchestrator-port', '0');
   await expect.poll(() => said.join('')).toContain(`port ${port} is taken`);
   expect(new URL(loginLink).port).not.toBe(String(port));
+  const named = () => /callboard link --data-dir (\S+)/.exec(said.join(''))?.[1] ?? '';
+  await expect.poll(named).not.toBe('');
+  const ask = (command: string) => promisify(execFile)(process.execPath, [BIN, command, '--data-dir', named()]);
+  expect(new URL((await ask('link')).stdout).origin).toBe(new URL(loginLink).origin);
+  await expect(ask('login')).rejects.toMatchObject({ stderr: expect.stringContaining('this is a demo') });
   child.kill('SIGKILL');
   await expect.poll(() => processesOf(folder)).toEqual([]);
   await expect.poll(() => readdir(folder)).toEqual([]);

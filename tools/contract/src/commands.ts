@@ -14,6 +14,7 @@ import { holdCommands } from './hold-commands.ts';
 import { HealthFigures } from './http.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { ImportBody, ImportReply } from './imports.ts';
+import { LeftProcess } from './left-processes.ts';
 import { limitCommands } from './limit-commands.ts';
 import { loginCommands } from './login-commands.ts';
 import { lookingCommands } from './looking-commands.ts';
@@ -34,7 +35,6 @@ import { SearchQuery, SearchReply } from './search.ts';
 import {
   BackgroundTask,
   Effort,
-  LeftProcess,
   McpServer,
   PermissionMode,
   SessionSummary,
@@ -138,6 +138,8 @@ export const commands = {
       kept: TrashEntry.nullable(),
       /** The folders of dependencies and build results that were deleted permanently. */
       deleted: z.array(KeptFile),
+      /** Processes that Claude's commands left running: they run on. */
+      running: z.array(LeftProcess).optional(),
     }),
   },
   get_diff: { time: 'slow', input: DiffQuery.extend(onStage), reply: z.object({ diff: StageDiff }) },

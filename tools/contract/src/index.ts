@@ -29,6 +29,7 @@ export * from './http.ts';
 export * from './ids.ts';
 export * from './imports.ts';
 export * from './issues.ts';
+export * from './left-processes.ts';
 export * from './limits.ts';
 export * from './logins.ts';
 export * from './loop-delay.ts';

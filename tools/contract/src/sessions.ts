@@ -329,12 +329,3 @@ export const SessionSummary = z.object({
   leftovers: z.int().nonnegative().default(0),
 });
 export type SessionSummary = z.infer<typeof SessionSummary>;
-
-/** A process that outlived the session that started it. */
-export const LeftProcess = z.object({
-  pid: z.int().positive(),
-  /** Its command line, cut if it is long. */
-  command: z.string(),
-  startedAt: z.iso.datetime(),
-});
-export type LeftProcess = z.infer<typeof LeftProcess>;

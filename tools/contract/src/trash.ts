@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ProjectId, StageId } from './ids.ts';
+import { LeftProcess } from './left-processes.ts';
 
 /** A file, or a whole folder, by its path in the worktree. */
 export const KeptFile = z.object({ path: z.string(), bytes: z.int().nonnegative() });
@@ -54,6 +55,8 @@ export const Removal = z.object({
   branch: z.object({ name: z.string(), isKept: z.boolean() }).nullable(),
   /** Work beside the branch: what no ref has would go to the trash. Null if there is none. */
   loose: LooseWork.nullable().default(null),
+  /** Processes that Claude's commands left running. Deleting the stage does not end them, and nobody lists them afterwards. */
+  running: z.array(LeftProcess).optional(),
 });
 export type Removal = z.infer<typeof Removal>;
 

@@ -165,6 +165,11 @@ it.each([
   [['complete', '1', '--commit', 'x'], '--commit: needs --merge'],
   [['allow', 'request-1', '--mode', 'acceptEdits'], '--mode: is for plans only'],
   [['answer', 'request-1', 'x'], 'asks for a yes or no'],
+  [['rules', 'add', 'Bash(npm test)'], 'say where the rule applies'],
+  [['rules', 'add', 'rm -rf', '--stage', '1'], 'write the rule like'],
+  [['rules', 'add', 'Bash(npm test)', '--stage', '1', '--for', 'ever'], '--for: must be a number of minutes'],
+  [['rules', 'forget'], 'ACTION: must be list, add or remove'],
+  [['rules', 'remove'], 'name the rule by its id'],
 ])('refuses %j as a wrong command line, and sends nothing', async (args, words) => {
   const { callboard, sent } = await setUp();
   expect(await callboard(...args)).toMatchObject({ exitCode: 2, err: expect.stringContaining(words) });
@@ -226,4 +231,33 @@ it('says a refusal in the words of the server', async () => {
   expect(await callboard('advance', '1')).toMatchObject({
     ...{ exitCode: 1, err: 'callboard: No POST /api/stages/STAGE-1/advance.' },
   });
+});
+
+it('lists rules, adds one to a stage for a while and says what it does not answer, and removes it', async () => {
+  const kept = {
+    ...{ ruleId: 'rule-12345678', scope: 'stage', projectId: 'shop', stageId: 'STAGE-1', kind: 'allow', by: 'Ada' },
+    ...{ rule: 'Bash(npm test)', createdAt: AT, expiresAt: '2026-01-02T05:04:05.000Z', endedAt: null, endedBy: null },
+  };
+  const used = { ...kept, uses: 2, lastUsedAt: AT, usedFor: [], lastUses: [] };
+  const { callboard, sent, hint } = await setUp({
+    'GET /api/rules': { rules: [used], ended: [] },
+    'POST /api/rules': { rule: kept },
+    'DELETE /api/rules/rule-12345678': { rule: kept },
+  });
+  expect((await callboard('rules')).out).toBe(
+    'rule-12345678  Bash(npm test)  (STAGE-1 until 2026-01-02T05:04:05.000Z, by Ada, used 2 times)',
+  );
+  const added = await callboard('rules', 'add', 'Bash(npm test)', '--stage', '1', '--for', '2h');
+  expect(added.out).toBe(
+    `Allowed in STAGE-1 until 2026-01-02T05:04:05.000Z: Bash(npm test). Remove it: ${hint('rules remove rule-12345678')}\n` +
+      `It applies from the next call on. Open requests there still need an answer: ${hint('pending')}`,
+  );
+  expect((await callboard('rules', 'remove', 'rule-1')).out).toBe(
+    'Removed from STAGE-1: Bash(npm test). Claude asks again.',
+  );
+  const expiresAt = new Date(new Date(AT).getTime() + 7_200_000).toISOString();
+  expect(sent).toEqual([
+    ['POST /api/rules', { rule: 'Bash(npm test)', scope: { stageId: 'STAGE-1' }, expiresAt }],
+    ['DELETE /api/rules/rule-12345678', {}],
+  ]);
 });

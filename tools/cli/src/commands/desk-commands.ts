@@ -141,6 +141,20 @@ const complete: Command = {
   run: async (invocation) => (await import('../terminal/complete.ts')).complete(invocation),
 };
 
+const rules: Command = {
+  name: 'rules',
+  summary: 'Lists the rules by which Claude does not ask, adds one, or removes one.',
+  flags: [
+    argument('action', 'ACTION', 'list (as without it), add or remove.'),
+    argument('rule', 'RULE', "For add: the rule, like 'Bash(npm test)'. For remove: its id or the beginning of it."),
+    option('stage', 'STAGE', 'The stage in which it applies.'),
+    option('project', 'PROJECT', 'The project in which it applies, by id or name.'),
+    option('for', 'TIME', 'How long it applies: 30m, 2h or 7d. For good without it.'),
+    ...deskFlags,
+  ],
+  run: async (invocation) => (await import('../terminal/rules.ts')).rules(invocation),
+};
+
 /** The board from a terminal that is logged in. */
 export const deskCommands: readonly Command[] = [
   ls,
@@ -153,4 +167,5 @@ export const deskCommands: readonly Command[] = [
   watch,
   advance,
   complete,
+  rules,
 ];

@@ -58,7 +58,7 @@ it('says what to do if no Callboard runs, and why there is no link', async () =>
   expect(await none.ended).toBe(1);
   expect(none.stdout()).toBe('');
   expect(none.stderr()).toBe(
-    `callboard: no Callboard runs on ${dataDir}. Start one, which prints a link: npx callboard start --data-dir ${dataDir}\n`,
+    `callboard: no Callboard runs on ${dataDir}. A demo names its own data directory, for --data-dir. Or start one, which prints a link: npx callboard start --data-dir ${dataDir}\n`,
   );
 });
 

@@ -15,7 +15,9 @@ export const link: Command = {
     const folder = parseGiven(z.object({ 'data-dir': dataDir(edges) }), given)['data-dir'];
     if ((await findSupervisor(folder)) === null) {
       const start = `npx callboard start${dataDirSuffix(folder, edges.home)}`;
-      throw new CliError(`no Callboard runs on ${folder}. Start one, which prints a link: ${start}`);
+      throw new CliError(
+        `no Callboard runs on ${folder}. A demo names its own data directory, for --data-dir. Or start one, which prints a link: ${start}`,
+      );
     }
     edges.out(await askForLink(folder));
     return 0;

@@ -13,11 +13,15 @@ import { offerLoginLinks } from '../login-links.ts';
 import { inPackage } from '../package-files.ts';
 import type { StartOptions } from '../start-options.ts';
 import type { StopSignals } from '../stop-signals.ts';
+import { serveControl } from '../supervisor/control-socket.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
 import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
 import { cleanUp, demoLayout, startCleanUpGuard } from './clean-up.ts';
 import { fillBoard } from './fill-board.ts';
 import { makeSampleRepository } from './sample-repository.ts';
+
+const NO_LOGIN =
+  'this is a demo, which leaves nothing behind, so no terminal can log in to it. Use its board, or log in to one that callboard start runs.';
 
 const SCRIPTS = inPackage('demo/scripts.yaml');
 
@@ -47,8 +51,17 @@ export async function runDemo(given: StartOptions, edges: Edges, signals: StopSi
     await lock.setPort(port);
     if (!(await fill(loginLink, token, signals.stop)))
       log('a prepared stage is not finished yet; it continues on its own.');
+    const closeControl = await serveControl(dataDir, {
+      createLink: () => supervisor.createLink(signals.stop),
+      listProblems: supervisor.problems,
+      logIn: () => {
+        throw new CliError(NO_LOGIN);
+      },
+    }).catch((error: unknown) => log(`callboard link will not work with this demo: ${messageOf(error)}`));
+    if (closeControl) stack.defer(closeControl);
     const links = await offerLoginLinks({ supervisor, loginLink, options, stop: signals.stop }, edges);
     stack.defer(links);
+    log(`another login link from another terminal: npx callboard link --data-dir ${dataDir}`);
     edges.out('This is a demo: a script plays Claude. Ctrl-C ends the demo and removes everything.');
     await untilAborted(signals.stop);
   } catch (error) {

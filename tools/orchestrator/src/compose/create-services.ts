@@ -89,6 +89,7 @@ export async function createServices(
     ...{ store, worktrees, settingsOf, pipelinesFor },
     ...{ here: membership?.claims.here, requireMachine },
   });
+  const leftovers = createLeftoverProcesses({ store: own, graceMs: graces.signalMs });
   const checks = await runChecks(context, { ...parts, store: own });
   const sideRuns = await runSideRuns(context, { ...parts, store: own });
   const goingBack = await composeGoingBack(context, { ...parts, store: own, stages });
@@ -100,7 +101,10 @@ export async function createServices(
     ...goingBack,
     ...(await composeRules(context, { ...parts, store, own, messages })),
     ...composeBudgets(context, { store, own, sessions, messages, sideRuns }),
-    removal: createStageRemoval({ store, stages, worktrees, trash, cleanUp: parts.cleanUp.beforeRemoval }),
+    removal: createStageRemoval({
+      ...{ store, stages, worktrees, trash, leftovers },
+      cleanUp: parts.cleanUp.beforeRemoval,
+    }),
     mending: createWorktreeMending({ ...parts, store: own, edges }),
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, edges, worktrees, messages }),
@@ -108,7 +112,7 @@ export async function createServices(
     usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
     callers: watchCallers(context, parts),
     controls: createSessionControls({ store, outboxBell, ask: sessions.ask }),
-    leftovers: createLeftoverProcesses({ store: own, graceMs: graces.signalMs }),
+    leftovers,
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
     conversations: createConversations({
       ...{ store, worktrees, stages, env: parts.claudeEnv },

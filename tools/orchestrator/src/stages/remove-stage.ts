@@ -1,4 +1,5 @@
 import type { CommandInput, CommandReply, Removal, StageId } from '@callboard/contract';
+import type { LeftoverProcesses } from '../sessions/launch/leftover-processes.ts';
 import { requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import type { Trash } from '../trash/trash.ts';
@@ -18,6 +19,7 @@ export interface StageRemovalParts {
   stages: Stages;
   worktrees: Worktrees;
   trash: Pick<Trash, 'keep'>;
+  leftovers: Pick<LeftoverProcesses, 'list' | 'endMarkedOf'>;
   /** Ends what runs in the worktree, and cleans it up. */
   cleanUp: (stageId: StageId) => Promise<void>;
 }
@@ -33,13 +35,21 @@ const NO_WORKTREE: Removal = {
   loose: null,
 };
 
-export function createStageRemoval({ store, stages, worktrees, trash, cleanUp }: StageRemovalParts): StageRemoval {
+export function createStageRemoval({
+  store,
+  stages,
+  worktrees,
+  trash,
+  leftovers,
+  cleanUp,
+}: StageRemovalParts): StageRemoval {
   return {
     async plan(stageId) {
       const stage = await requireStage(store.read, stageId);
       const project = await store.read.projects.find(stage.projectId);
-      if (stage.worktree === null || project === null) return NO_WORKTREE;
-      return worktrees.planRemoval(project, stage.worktree, stageId);
+      const running = await leftovers.list(stageId);
+      if (stage.worktree === null || project === null) return { ...NO_WORKTREE, running };
+      return { ...(await worktrees.planRemoval(project, stage.worktree, stageId)), running };
     },
 
     /** The worktree goes first: after an interruption the stage still exists, and removing it can be repeated. */
@@ -48,6 +58,8 @@ export function createStageRemoval({ store, stages, worktrees, trash, cleanUp }:
       const project = await store.read.projects.find(stage.projectId);
       const { worktree } = stage;
       await cleanUp(stageId);
+      // Before the stage is gone: afterwards nobody knows whose they are.
+      const running = await leftovers.endMarkedOf(stageId);
       const mayBegin = async () => void (await stages.requireRemovable(stageId));
       const removed =
         worktree === null || project === null
@@ -62,7 +74,7 @@ export function createStageRemoval({ store, stages, worktrees, trash, cleanUp }:
       const gone = await stages.remove(stageId);
       // A turn that was being kept meanwhile. The stage is gone, whether or not its ref can be removed.
       if (project !== null) await worktrees.dropTurns(project, stageId).catch(() => undefined);
-      return { stage: gone, ...removed };
+      return { stage: gone, ...removed, running };
     },
   };
 }

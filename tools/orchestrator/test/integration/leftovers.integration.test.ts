@@ -99,3 +99,13 @@ it.each(variants(hidden))(
     expect(await kit.client.command('get_leftovers', { stageId })).toEqual({ processes: [] });
   },
 );
+
+it('names what runs on before a stage is deleted and after', async () => {
+  const { kit, stageId } = await afterCommand(`env -i setsid sleep 305 &`);
+  const { client } = kit;
+  await client.command('stop_stage', { stageId });
+  await leftBy(kit, stageId, 1);
+  const running = [expect.objectContaining({ command: 'sleep 305' })];
+  expect((await client.command('get_removal', { stageId })).removal.running).toEqual(running);
+  expect((await client.command('remove_stage', { stageId })).running).toEqual(running);
+});

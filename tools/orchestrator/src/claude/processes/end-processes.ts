@@ -57,7 +57,8 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if (systemCode(error) !== 'ESRCH') throw error; // it ended meanwhile
+    // It ended meanwhile, or belongs to another account: then it is not gone, and that is said.
+    if (systemCode(error) !== 'ESRCH' && systemCode(error) !== 'EPERM') throw error;
   }
 }
 

@@ -1,7 +1,6 @@
 import type { LeftProcess, StageId } from '@callboard/contract';
-import { systemCode } from '@callboard/runtime/errors';
-import { type ProcessIdentity, selfIdentity } from '@callboard/runtime/process-identity';
-import { terminate } from '../../claude/processes/end-processes.ts';
+import { identify, type ProcessIdentity, selfIdentity } from '@callboard/runtime/process-identity';
+import { endMarked, terminate } from '../../claude/processes/end-processes.ts';
 import { findLeftovers } from '../../claude/processes/find-leftovers.ts';
 import { findCommandProcesses, findMarkedProcesses } from '../../claude/processes/marked-processes.ts';
 import { describeProcess, type ProcessRow } from '../../claude/processes/process-table.ts';
@@ -15,7 +14,10 @@ import { retryUntilStored } from '../../store/retry-until-stored.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 
-/** Processes that outlive their session and have dropped its marker. Callboard lists them; only a person ends them. */
+/**
+ * Processes that outlive their session: those that have dropped its marker, which only a person ends, and those that Callboard could not
+ * end (another account's, or stuck in the kernel).
+ */
 export interface LeftoverProcesses {
   /** Returns the running ones of a stage, the oldest first. @throws Rejection `unknown_stage` */
   list(stageId: StageId): Promise<LeftProcess[]>;
@@ -24,6 +26,8 @@ export interface LeftoverProcesses {
    * @throws Rejection `unknown_stage`; `unknown_process` if one of them is not listed, and then none is ended
    */
   end(stageId: StageId, pids: readonly number[], actor: string): Promise<LeftProcess[]>;
+  /** Ends once more what has the marker of an ended launch of the stage. Returns what still runs. @throws Rejection `unknown_stage` */
+  endMarkedOf(stageId: StageId): Promise<LeftProcess[]>;
 }
 
 export function createLeftoverProcesses({ store, graceMs }: { store: Store; graceMs: number }): LeftoverProcesses {
@@ -34,6 +38,15 @@ export function createLeftoverProcesses({ store, graceMs }: { store: Store; grac
 
   return {
     list: async (stageId) => describe(await find(stageId)),
+    async endMarkedOf(stageId) {
+      const ended = (await store.read.launches.listOf(stageId)).filter(({ state }) => state === 'ended');
+      if (ended.length > 0)
+        await endMarked(
+          ended.map(({ id }) => id),
+          graceMs,
+        );
+      return describe(await find(stageId));
+    },
     async end(stageId, pids, actor) {
       const rows = await find(stageId);
       const unknown = pids.find((pid) => !rows.some((row) => row.pid === pid));
@@ -43,7 +56,9 @@ export function createLeftoverProcesses({ store, graceMs }: { store: Store; grac
       }
       const { bootId } = await selfIdentity();
       const chosen = rows.filter(({ pid }) => pids.includes(pid));
-      const ended = await Promise.all(chosen.map(({ pid, startTime }) => endOne({ pid, startTime, bootId }, graceMs)));
+      const ended = await Promise.all(
+        chosen.map(({ pid, startTime }) => terminate({ pid, startTime, bootId }, graceMs)),
+      );
       const left = await find(stageId);
       const count = ended.filter(Boolean).length;
       const text = `${actor} ended ${processes(count)} that outlived the session.`;
@@ -56,16 +71,6 @@ export function createLeftoverProcesses({ store, graceMs }: { store: Store; grac
       return describe(left);
     },
   };
-}
-
-/** @returns false if it still runs: a process of another account cannot be ended */
-async function endOne(identity: ProcessIdentity, graceMs: number): Promise<boolean> {
-  try {
-    return await terminate(identity, graceMs);
-  } catch (error) {
-    if (systemCode(error) === 'EPERM') return false;
-    throw error;
-  }
 }
 
 const processes = (count: number) => (count === 1 ? '1 process' : `${count} processes`);
@@ -88,7 +93,9 @@ async function describe(rows: readonly ProcessRow[]): Promise<LeftProcess[]> {
 /** Returns the living processes that the stage's ended launches left behind, without those of launches that still run. */
 async function findOfStage(store: Store, stageId: StageId): Promise<ProcessRow[]> {
   const launches = (await store.read.launches.listOf(stageId)).filter(({ state }) => state === 'ended');
-  const known = launches.flatMap(({ leftovers }) => leftovers);
+  const marked = await findMarkedProcesses();
+  const survivors = await Promise.all(launches.flatMap(({ id }) => (marked.get(id) ?? []).map((pid) => identify(pid))));
+  const known = [...launches.flatMap(({ leftovers }) => leftovers), ...survivors.filter((one) => one !== null)];
   if (known.length === 0) return [];
   return findLeftovers({ known, shells: new Map(), conversationId: null, place: null, except: await ofOthers(store) });
 }
@@ -112,7 +119,7 @@ export interface LeftoverWatchParts {
 /** Follows a living launch beside its turns, so that the processes it leaves are known when it has ended. */
 export interface LeftoverWatch {
   stop(): Promise<void>;
-  /** Stores and reports what still runs. Call it when the process and everything with its marker have ended. */
+  /** Stores and reports what still runs. Call it when the process has ended, and everything with its marker was to end. */
   settle(conversationId: string | null, signal: AbortSignal): Promise<void>;
 }
 
@@ -145,7 +152,10 @@ export function watchLeftovers({ store, log, executor }: LeftoverWatchParts): Le
     stop,
     async settle(conversationId, signal) {
       await stop();
-      const { known, shells } = watch;
+      const { shells } = watch;
+      const survivors = (await findMarkedProcesses()).get(launch.id) ?? [];
+      const identities = await Promise.all(survivors.map((pid) => identify(pid)));
+      const known = [...watch.known, ...identities.filter((one) => one !== null)];
       const worktree = (await store.read.stages.find(launch.stageId))?.worktree?.path;
       const place = worktree === undefined ? null : { worktree, since: process.identity.startTime };
       const signs = { known, shells, conversationId, place };

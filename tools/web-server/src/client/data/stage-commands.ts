@@ -139,7 +139,8 @@ export const useDeleteStage = (title: string, done: () => void) =>
     stageId: ({ stageId }) => stageId,
     done: (reply) => {
       const words = deletedWords(reply);
-      const autoClose = reply.left === null ? 8_000 : false;
+      const hasMore = reply.left !== null || (reply.running ?? []).length > 0;
+      const autoClose = hasMore ? false : 8_000;
       if (words !== null)
         notifications.show({ title: `${title} was deleted`, message: words, color: 'gray', autoClose });
       done();

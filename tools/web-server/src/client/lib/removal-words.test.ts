@@ -48,6 +48,14 @@ it('names what is on no branch, other branches and stashes', () => {
   ]);
 });
 
+it('names the processes that run on', () => {
+  const running = [7, 8].map((pid) => ({ pid, command: 'sleep 60', startedAt: '2026-01-02T03:04:05.000Z' }));
+  const words =
+    "2 processes that Claude's commands started still run: sleep 60 (pid 7), sleep 60 (pid 8). Deleting the stage does not end them.";
+  expect(removalWords({ ...NOTHING, running })).toEqual([`${words} End what should not run on first.`]);
+  expect(deletedWords({ stage: {}, left: null, kept: null, deleted: [], running } as never)).toBe(words);
+});
+
 it('says what was kept and deleted, and is null if nothing was', () => {
   const nothing = { stage: {}, left: null, kept: null, deleted: [] } as never;
   expect(deletedWords(nothing)).toBeNull();

@@ -1,11 +1,26 @@
-import type { CommandReply, KeptFile, KeptWork, LooseWork, Removal } from '@callboard/contract';
+import type { CommandReply, KeptFile, KeptWork, LeftProcess, LooseWork, Removal } from '@callboard/contract';
 import { count, sizeWords } from './format.ts';
 
 export const sizeOf = (files: readonly KeptFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** What will happen to the worktree and the branch, one sentence each. */
-export function removalWords({ worktree, left, branch, loose }: Removal): string[] {
-  if (left !== null) return [left];
+export function removalWords({ worktree, left, branch, loose, running = [] }: Removal): string[] {
+  const runsOn = running.length === 0 ? [] : [`${runningWords(running)} End what should not run on first.`];
+  if (left !== null) return [left, ...runsOn];
+  return [...runsOn, ...treeWords(worktree, branch, loose)];
+}
+
+const NAMED = 3;
+
+/** Which processes run on: they are on no list afterwards. */
+function runningWords(running: readonly LeftProcess[]): string {
+  const named = running.slice(0, NAMED).map(({ pid, command }) => `${command} (pid ${pid})`);
+  const more = running.length > NAMED ? ` and ${running.length - NAMED} more` : '';
+  const [verb, whom] = running.length === 1 ? ['runs', 'it'] : ['run', 'them'];
+  return `${count(running.length, 'process', 'processes')} that Claude's commands started still ${verb}: ${named.join(', ')}${more}. Deleting the stage does not end ${whom}.`;
+}
+
+function treeWords(worktree: Removal['worktree'], branch: Removal['branch'], loose: Removal['loose']): string[] {
   const words = worktree === null ? [] : ['Its worktree is removed.'];
   const kept =
     branch === null
@@ -44,7 +59,7 @@ function looseWords({ branch, commits, earlier, operation, branches, stashes }: 
 const upperFirst = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** What the deletion kept and could not remove; null if there is nothing to add. */
-export function deletedWords({ left, kept, deleted }: CommandReply<'remove_stage'>): string | null {
+export function deletedWords({ left, kept, deleted, running = [] }: CommandReply<'remove_stage'>): string | null {
   const words = [
     ...(kept === null || kept.fileCount === 0
       ? []
@@ -54,6 +69,7 @@ export function deletedWords({ left, kept, deleted }: CommandReply<'remove_stage
       ? []
       : [`${count(deleted.length, 'build folder')} deleted (${sizeWords(sizeOf(deleted))}).`]),
     ...(left === null ? [] : [left]),
+    ...(running.length === 0 ? [] : [runningWords(running)]),
   ];
   return words.length === 0 ? null : words.join(' ');
 }

@@ -92,7 +92,8 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
         <p className={css.hint}>The reason is not sent along: Claude reads it only with Deny.</p>
       )}
       <p className={css.hint}>
-        Saved in Callboard, not in your repository. Remove it any time under{' '}
+        Applies from the next call on: other requests that are open already still need an answer. Saved in Callboard,
+        not in your repository. Remove it any time under{' '}
         {project === undefined ? (
           'Rules'
         ) : (

@@ -100,12 +100,11 @@ const draft = (stageId: StageId, { text, messageId }: UnsentText) => ({
   value: text === '' ? null : { text, messageId },
 });
 
-/** The saves under way, by stage: one at a time, so that an older text does not replace a newer one. */
-const saving = new Map<StageId, Promise<void>>();
-
+/** Saves one text after the other, so that an older one does not replace a newer one. */
 function save(cache: QueryClient, stageId: StageId): Promise<void> {
-  const next = (saving.get(stageId) ?? Promise.resolve()).then(() => saveNow(cache, stageId));
-  saving.set(stageId, next);
+  const { saving, setSaving } = useUnsent.getState();
+  const next = (saving[stageId] ?? Promise.resolve()).then(() => saveNow(cache, stageId));
+  setSaving(stageId, next);
   return next;
 }
 

@@ -17,6 +17,9 @@ interface Unsent {
   texts: Readonly<Record<string, UnsentText>>;
   /** The stages whose text an earlier page has left, until it was joined with what the server has. */
   restored: ReadonlySet<string>;
+  /** By stage: the saves under way. */
+  saving: Readonly<Record<string, Promise<void>>>;
+  setSaving(stageId: string, saving: Promise<void>): void;
   /** By stage: the files pasted, dropped or chosen that the server does not have yet. */
   files: Readonly<Record<string, readonly ReadFile[]>>;
   setText(stageId: string, text: UnsentText): void;
@@ -37,6 +40,8 @@ export const useUnsent = create<Unsent>((set, get) => {
   return {
     texts,
     restored: new Set(Object.keys(texts)),
+    saving: {},
+    setSaving: (stageId, next) => set(({ saving }) => ({ saving: { ...saving, [stageId]: next } })),
     files: {},
     setText(stageId, text) {
       onDevice.keep(stageId, text);
