@@ -27,6 +27,7 @@ export interface StageCompletionParts {
     | 'commit'
     | 'merge'
     | 'planMerge'
+    | 'takeOutPlaceholders'
     | 'undoRefusal'
     | 'undoMerge'
     | 'addNote'
@@ -51,6 +52,8 @@ export interface StageCompletion {
   complete(input: CompleteInput, actor: string): Promise<void>;
   /** Takes the last completion back. @throws Rejection `not_done`; `undo_refused` if its merge has to stay */
   undo(stageId: StageId, actor: string): Promise<void>;
+  /** As `Worktrees.takeOutPlaceholders`. @throws Rejection `stage_running` while Claude works; `commit_refused` */
+  takeOutPlaceholders(stageId: StageId): Promise<string[]>;
   /** Returns what completing would merge now, and whether the last completion can be taken back. Changes nothing. */
   preview(stageId: StageId, method?: MergeMethod): Promise<Completion>;
   /**
@@ -103,6 +106,18 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
           await orDrop(intents, stageId, worktrees.undoMerge(project, merged, marker));
         }
         await endings.undone(stageId, actor);
+      }),
+
+    takeOutPlaceholders: (stageId) =>
+      byStage(stageId, async () => {
+        const { stage, project } = await find(stageId);
+        const session = await store.read.sessions.find(stageId);
+        if (session?.turnRunning === true)
+          throw new Rejection(
+            'stage_running',
+            `Claude is working on ${stageId}. Interrupt it or wait, then try again.`,
+          );
+        return stage.worktree === null ? [] : worktrees.takeOutPlaceholders(project, stage.worktree);
       }),
 
     async preview(stageId, method = 'merge') {

@@ -9,6 +9,7 @@ import {
 import { messageOf } from '@callboard/runtime/errors';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import { requireCommittable } from './commit-worktree.ts';
+import { committedPlaceholders, requireNoPlaceholders } from './committed-placeholders.ts';
 import type { Git } from './git/git.ts';
 import { type MergeOutcome, tryMerge } from './merge-outcome.ts';
 import {
@@ -44,7 +45,8 @@ export async function planMerge(
   const { head, tree } = contents;
   const open = await uncommittedFiles(git, worktree, contents);
   const uncommitted = { uncommitted: open.slice(0, NAMED_UNCOMMITTED), uncommittedCount: open.length };
-  const seen = { method, branch: worktree.branch, head, tree, ...uncommitted };
+  const placeholders = contents.index === null ? [] : await committedPlaceholders(git, worktree, head);
+  const seen = { method, branch: worktree.branch, head, tree, placeholders, ...uncommitted };
   const target = await orRefusal(targetOf(git, project));
   if ('refusal' in target) return { ...seen, ...NOTHING, into: null, files: open.length, refusal: target.refusal };
   const { into, previous } = target;
@@ -53,7 +55,9 @@ export async function planMerge(
   const { commits, files, conflicts, stoppedAt, since } = outcome;
   const hasMore = open.length > 0;
   const checked = await orRefusal(
-    requireClean(git, project).then(() => (hasMore ? requireCommittable(git, project, worktree, {}) : null)),
+    requireNoPlaceholders(git, worktree, tree)
+      .then(() => requireClean(git, project))
+      .then(() => (hasMore ? requireCommittable(git, project, worktree, {}) : null)),
   );
   const squashed = { title, previous, head, since, hasMore };
   return {

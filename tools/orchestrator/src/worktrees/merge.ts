@@ -1,5 +1,6 @@
 import type { MergeMethod, Project, SeenDiff, StageMerge, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { requireNoPlaceholders } from './committed-placeholders.ts';
 import type { Git, GitResult } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { requireNoOtherGit } from './git/other-git.ts';
@@ -54,6 +55,7 @@ export async function requireMergeable(
 ): Promise<Mergeable> {
   const contents = await readContents(git, project, worktree);
   requireSeen(worktree, contents, seen);
+  await requireNoPlaceholders(git, worktree, takesUncommitted ? contents.tree : contents.head);
   const files = await uncommittedFiles(git, worktree, contents);
   if (files.length > 0 && !takesUncommitted) throw uncommitted(worktree, files);
   const target = await targetOf(git, project);

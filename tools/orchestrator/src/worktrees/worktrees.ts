@@ -21,6 +21,7 @@ import { LOCAL, MCP } from '../lib/settings-files.ts';
 import { type Checkouts, checkouts } from './checkouts.ts';
 import { commitWorktree, requireCommittable } from './commit-worktree.ts';
 import { createCommittedFiles } from './committed-files.ts';
+import { committedPlaceholders, takeOutPlaceholders } from './committed-placeholders.ts';
 import { type MergeIdea, planMerge, undoRefusal } from './completion.ts';
 import { type Contents, withContents } from './contents.ts';
 import { diffOf } from './diff.ts';
@@ -133,6 +134,10 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns,
   ): Promise<void>;
   /** Returns what a merge would do now. @throws Rejection `merge_refused`; OperationalError `worktree_failed` */
   planMerge(project: Project, worktree: Worktree, idea: MergeIdea): Promise<MergePlan>;
+  /** As the functions of these names. @throws OperationalError `worktree_failed` */
+  committedPlaceholders(worktree: Worktree): Promise<string[]>;
+  /** @throws Rejection `commit_refused`; OperationalError `worktree_failed` */
+  takeOutPlaceholders(project: Project, worktree: Worktree): Promise<string[]>;
   /** Returns the commit of a planned merge that was made since; null if there is none. Ends one that was left unfinished. */
   settleMerge(project: Project, planned: Merged): Promise<string | null>;
   /** Returns why the merge cannot be taken back; null if it can. */
@@ -257,6 +262,8 @@ type Finishing = Pick<
   | 'requireMergeable'
   | 'merge'
   | 'planMerge'
+  | 'committedPlaceholders'
+  | 'takeOutPlaceholders'
   | 'settleMerge'
   | 'undoRefusal'
   | 'undoMerge'
@@ -276,6 +283,8 @@ function finishing(git: Git): Finishing {
     requireMergeable: async (project, worktree, order = {}) =>
       void (await requireMergeable(git, project, worktree, order)),
     merge: (project, worktree, order = {}) => merges(project.path, () => mergeInto(git, project, worktree, order)),
+    committedPlaceholders: (worktree) => committedPlaceholders(git, worktree, 'HEAD'),
+    takeOutPlaceholders: (project, worktree) => takeOutPlaceholders(git, project, worktree),
     planMerge: (project, worktree, idea) => planMerge(git, project, worktree, idea),
     settleMerge: (project, planned) =>
       merges(project.path, async () => {

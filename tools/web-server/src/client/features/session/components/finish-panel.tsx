@@ -31,6 +31,7 @@ import { type FinishChoice, useFinishChoice } from '../model/merge-method.ts';
 import { useShownChanges } from '../model/shown-changes.ts';
 import css from './finish.module.css';
 import { MergeWays } from './merge-ways.tsx';
+import { PlaceholdersNote } from './placeholders-note.tsx';
 import { PullRequestPanel } from './pull-request-panel.tsx';
 
 interface FinishPanelProps {
@@ -108,6 +109,7 @@ function Known(props: KnownProps) {
   const isOff = !useCanCommand() || finish.isPending || isOther;
   return (
     <div className={css.finish}>
+      {plan !== null && <PlaceholdersNote stage={stage} files={plan.placeholders} onTakenOut={readAgain} />}
       {look === null && plan !== null && kind !== 'nothing-to-merge' && (
         <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
       )}
