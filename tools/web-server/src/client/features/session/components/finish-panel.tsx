@@ -78,11 +78,12 @@ interface KnownProps extends FinishPanelProps {
 
 /** Finishes by a pull request; the stage is done when that is merged, or at once by the lesser button. */
 function ByPullRequest(props: KnownProps) {
-  const { stage, choice, choose, done } = props;
+  const { stage, choice, choose, done, completion, readAgain } = props;
   const finish = useFinishStage(stage, done);
   const isOff = !useCanCommand() || finish.isPending;
   return (
     <div className={css.finish}>
+      <PlaceholdersNote stage={stage} files={completion.plan?.placeholders ?? []} onTakenOut={readAgain} />
       <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
       <PullRequestPanel stage={stage} done={done} />
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
