@@ -162,6 +162,8 @@ export const commands = {
   reopen_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   /** Returns what completing the stage would merge now, and whether its last completion can be taken back. Changes nothing. */
   get_completion: { time: 'slow', input: CompletionQuery.extend(onStage), reply: z.object({ completion: Completion }) },
+  /** Commits that files which only Claude Code's sandbox had put there are no part of the branch, and returns them. */
+  take_out_placeholders: { time: 'slow', input: z.object(onStage), reply: z.object({ files: z.array(z.string()) }) },
   /** Marks the stage done; on request commits and merges its work first. */
   complete_stage: { time: 'slow', input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
   /** Takes the last completion back. A merge only while its branch still stands at it, it was not pushed, and the main checkout is clean. */

@@ -94,6 +94,8 @@ export const MergePlan = z.object({
   /** The first files with uncommitted changes, and how many there are. */
   uncommitted: z.array(z.string()),
   uncommittedCount: z.int().nonnegative(),
+  /** Files of the branch that are only placeholders of Claude Code's sandbox, committed by mistake; see `take_out_placeholders`. */
+  placeholders: z.array(z.string()).default([]),
   /** The files in which it would conflict. */
   conflicts: z.array(z.string()),
   /** The first commit whose changes conflict, if they are applied one by one. */

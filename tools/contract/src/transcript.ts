@@ -57,6 +57,7 @@ export const NoticeCode = z.enum([
   'old-worktree',
   'output-cut-off',
   'output-lost',
+  'placeholders-committed',
   'permission-denied',
   'phase',
   'pull-request',

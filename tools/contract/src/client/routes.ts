@@ -110,6 +110,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   send_check: { method: 'POST', path: '/api/stages/:stageId/checks/send' },
   reopen_stage: { method: 'POST', path: '/api/stages/:stageId/reopen' },
   get_completion: { method: 'GET', path: '/api/stages/:stageId/completion' },
+  take_out_placeholders: { method: 'POST', path: '/api/stages/:stageId/placeholders/take-out' },
   complete_stage: { method: 'POST', path: '/api/stages/:stageId/complete' },
   get_receipt: { method: 'GET', path: '/api/stages/:stageId/receipt' },
   get_pull_request: { method: 'GET', path: '/api/stages/:stageId/pull-request' },

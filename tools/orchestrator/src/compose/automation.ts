@@ -13,6 +13,7 @@ import { startScheduler } from '../scheduler/scheduler.ts';
 import type { StartHolds } from '../scheduler/start-gates.ts';
 import { startChangeCounts } from '../sessions/watch/change-counts.ts';
 import { startIdleWatch } from '../sessions/watch/idle-watch.ts';
+import { createPlaceholderWatch } from '../sessions/watch/placeholder-watch.ts';
 import { startSilenceWatch } from '../sessions/watch/silence-watch.ts';
 import type { StageImports } from '../stages/import-stages.ts';
 import { startStageFolders } from '../stages/watch-stage-folders.ts';
@@ -63,7 +64,15 @@ export async function startAutomation({ config, log, edges, limits, life }: Star
     deferred: { list: sessions.listDeferred, goOn: sessions.resumeDeferred },
   });
   life.onStop('scheduler', scheduler.stop);
-  life.onStop('change counts', await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff }));
+  const lookForPlaceholders = createPlaceholderWatch({ store, worktrees });
+  const changeCounts = await startChangeCounts({
+    ...{ store, worktrees, lowPriorityWork },
+    async onDiff(stageId, diff) {
+      await onDiff(stageId, diff);
+      await lookForPlaceholders(stageId);
+    },
+  });
+  life.onStop('change counts', changeCounts);
   const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
   life.onStop('idle watch', idleWatch.stop);
   const silenceWatch = startSilenceWatch({

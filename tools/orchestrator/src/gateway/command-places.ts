@@ -56,6 +56,7 @@ export const commandPlaces: Readonly<Record<CommandType, CommandPlace>> = {
   send_check: 'owner',
   reopen_stage: 'store',
   get_completion: 'owner',
+  take_out_placeholders: 'owner',
   complete_stage: 'owner',
   undo_completion: 'owner',
   remake_worktree: 'owner',

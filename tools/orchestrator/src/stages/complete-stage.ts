@@ -30,6 +30,7 @@ export interface StageCompletionParts {
     | 'commit'
     | 'merge'
     | 'planMerge'
+    | 'takeOutPlaceholders'
     | 'undoRefusal'
     | 'undoMerge'
     | 'addNote'
@@ -61,6 +62,8 @@ export interface StageCompletion {
   complete(input: CompleteInput, actor: string): Promise<void>;
   /** Takes the last completion back. @throws Rejection `not_done`; `undo_refused` if its merge has to stay */
   undo(stageId: StageId, actor: string): Promise<void>;
+  /** As `Worktrees.takeOutPlaceholders`. @throws Rejection `stage_running` while Claude works; `commit_refused` */
+  takeOutPlaceholders(stageId: StageId): Promise<string[]>;
   /** Returns what completing would merge now, and whether the last completion can be taken back. Changes nothing. */
   preview(stageId: StageId, method?: MergeMethod): Promise<Completion>;
   /**
@@ -112,6 +115,19 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
         await endings.undone(stageId, actor);
       }),
 
+    takeOutPlaceholders: (stageId) =>
+      turns.take(stageId, async () => {
+        await settled(stageId);
+        const { stage, project } = await find(stageId);
+        const session = await store.read.sessions.find(stageId);
+        if (session?.turnRunning === true)
+          throw new Rejection(
+            'stage_running',
+            `Claude is working on ${stageId}. Interrupt it or wait, then try again.`,
+          );
+        return stage.worktree === null ? [] : worktrees.takeOutPlaceholders(project, stage.worktree);
+      }),
+
     async preview(stageId, method = 'merge') {
       const { stage, project } = await find(stageId);
       const { worktree, merged, completedAt, title } = stage;
@@ -134,7 +150,7 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
 
 /** A stage is completed, or that taken back, once at a time; what was interrupted is settled between. */
 interface Turns {
-  take(stageId: StageId, work: () => Promise<void>): Promise<void>;
+  take<T>(stageId: StageId, work: () => Promise<T>): Promise<T>;
   /** Settles what was interrupted, during a turn. @throws OperationalError `worktree_failed` */
   settle(stageId: StageId): Promise<void>;
   /** Settles what was interrupted, until it works: the disk may be full at first. Never rejects. */
@@ -146,7 +162,7 @@ function createTurns(intents: MergeIntents, log: Logger): Turns {
   const stopping = new AbortController();
   const byStage = createKeyedMutex();
   const settling = new Set<Promise<void>>();
-  const taken = new Set<Promise<void>>();
+  const taken = new Set<Promise<unknown>>();
   const settle = (stageId: StageId) => intents.settle(stageId, stopping.signal);
 
   async function keepSettling(stageId: StageId): Promise<void> {

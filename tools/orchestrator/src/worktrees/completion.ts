@@ -9,6 +9,7 @@ import {
 import { messageOf } from '@callboard/runtime/errors';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import { requireCommittable } from './commit-worktree.ts';
+import { committedPlaceholders, requireNoPlaceholders } from './committed-placeholders.ts';
 import { elsewhereOf, elsewhereWords, isAway } from './elsewhere.ts';
 import type { Git } from './git/git.ts';
 import { requireNothingInTheWay } from './in-the-way.ts';
@@ -58,7 +59,8 @@ async function planMerge(
   const { head, tree } = contents;
   const open = await uncommittedFiles(git, worktree, contents);
   const uncommitted = { uncommitted: open.slice(0, NAMED_UNCOMMITTED), uncommittedCount: open.length };
-  const seen = { method, branch: worktree.branch, head, tree, elsewhere: null, ...uncommitted };
+  const placeholders = contents.index === null ? [] : await committedPlaceholders(git, worktree, head);
+  const seen = { method, branch: worktree.branch, head, tree, elsewhere: null, placeholders, ...uncommitted };
   const target = await orRefusal(targetOf(git, project));
   if ('refusal' in target) return { ...seen, ...NOTHING, into: null, files: open.length, refusal: target.refusal };
   const { into, previous } = target;
@@ -85,6 +87,7 @@ async function requirePossible(
   plan: { previous: string; contents: WorktreeContents; hasMore: boolean; outcome: MergeOutcome },
 ): Promise<unknown> {
   const { previous, contents, hasMore, outcome } = plan;
+  await requireNoPlaceholders(git, worktree, contents.tree);
   await requireClean(git, project);
   if (outcome.commits > 0) await requireAgreedSigning(git, project.path, 'merge_refused');
   const commit = await trialCommit(git, worktree, contents);

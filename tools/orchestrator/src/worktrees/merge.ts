@@ -1,5 +1,6 @@
 import type { MergeMethod, Project, SeenDiff, StageMerge, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { requireNoPlaceholders } from './committed-placeholders.ts';
 import type { Git, GitResult } from './git/git.ts';
 import { MERGES_INTO } from './git/hooks-folder.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
@@ -60,6 +61,7 @@ export async function requireMergeable(
 ): Promise<Mergeable> {
   const contents = await readContents(git, project, worktree);
   requireSeen(worktree, contents, seen);
+  await requireNoPlaceholders(git, worktree, takesUncommitted ? contents.tree : contents.head);
   const files = await uncommittedFiles(git, worktree, contents);
   if (files.length > 0 && !takesUncommitted) throw uncommitted(worktree, files);
   const target = await targetOf(git, project);

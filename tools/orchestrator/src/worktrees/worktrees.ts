@@ -21,6 +21,7 @@ import { LOCAL, MCP } from '../lib/settings-files.ts';
 import { type Checkouts, checkouts } from './checkouts.ts';
 import { commitWorktree, requireCommittable } from './commit-worktree.ts';
 import { createCommittedFiles } from './committed-files.ts';
+import { committedPlaceholders, takeOutPlaceholders } from './committed-placeholders.ts';
 import { type MergeIdea, planFinish, undoRefusal } from './completion.ts';
 import { type Contents, withContents } from './contents.ts';
 import { diffOf } from './diff.ts';
@@ -135,6 +136,10 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns,
   ): Promise<void>;
   /** Returns what a merge would do now. @throws Rejection `merge_refused`; OperationalError `worktree_failed` */
   planMerge(project: Project, worktree: Worktree, idea: MergeIdea): Promise<MergePlan>;
+  /** As the functions of these names. @throws OperationalError `worktree_failed` */
+  committedPlaceholders(worktree: Worktree): Promise<string[]>;
+  /** @throws Rejection `commit_refused`; OperationalError `worktree_failed` */
+  takeOutPlaceholders(project: Project, worktree: Worktree): Promise<string[]>;
   /**
    * Ends a planned merge that was interrupted, forward if the branch has its commit and otherwise back, without touching what
    * somebody else wrote (`foreign`).
@@ -267,6 +272,8 @@ type Finishing = Pick<
   | 'requireMergeable'
   | 'merge'
   | 'planMerge'
+  | 'committedPlaceholders'
+  | 'takeOutPlaceholders'
   | 'settleMerge'
   | 'undoRefusal'
   | 'undoMerge'
@@ -292,6 +299,8 @@ function finishing(git: Git): Finishing {
       await requireOnBranch(git, project, worktree);
       return merges(project.path, () => mergeInto(git, project, worktree, order));
     },
+    committedPlaceholders: (worktree) => committedPlaceholders(git, worktree, 'HEAD'),
+    takeOutPlaceholders: (project, worktree) => takeOutPlaceholders(git, project, worktree),
     planMerge: (project, worktree, idea) => planFinish(git, project, worktree, idea),
     settleMerge: (project, planned, since) => merges(project.path, () => settleMerge(git, project, planned, since)),
     undoRefusal: (project, merge) => undoRefusal(git, project, merge),

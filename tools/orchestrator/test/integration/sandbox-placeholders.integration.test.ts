@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
-import { until } from '../../../../test-support/until.ts';
+import { eventually, until } from '../../../../test-support/until.ts';
 import { canIsolate } from '../../src/isolation/isolate.ts';
 import { createKit } from '../support/kit.ts';
 
@@ -14,6 +14,8 @@ const hasSocat = await promisify(execFile)('socat', ['-V']).then(
   () => false,
 );
 const hasSandbox = (await canIsolate({ PATH: process.env.PATH ?? '' })).possible && hasSocat;
+/** A command that starts later sees the placeholders of the one that has begun. */
+const UNTIL_BEGUN = 'until [ -e begun ]; do sleep 0.1; done';
 const bash = (command: string, more: object = {}) => ({
   tools: [{ name: 'Bash', input: { command, description: 'Try', ...more } }],
 });
@@ -39,7 +41,8 @@ it.skipIf(!hasSandbox)('commits the project’s own files, and no placeholder of
   const message = prompt({
     steps: [
       bash('echo begun > begun; until [ -e over ]; do sleep 0.1; done', { run_in_background: true }),
-      bash('until [ -e begun ]; do sleep 0.1; done; stat -c %a:%s:%F .zshrc; git status --porcelain'),
+      bash(UNTIL_BEGUN),
+      bash('stat -c %a:%s:%F .zshrc; git status --porcelain'),
       bash('rm begun; echo work > work.txt; git add -A && git commit -qm Work; touch over'),
       { text: 'Done.' },
     ],
@@ -52,10 +55,34 @@ it.skipIf(!hasSandbox)('commits the project’s own files, and no placeholder of
     entry.kind === 'tool-result' ? [entry.text] : [],
   );
   // The placeholder of the first command, as the second one sees it.
-  expect(results[1]).toBe('444:0:regular empty file\n M .bashrc\n?? .mcp.json\n?? begun');
+  expect(results[2]).toBe('444:0:regular empty file\n M .bashrc\n?? .mcp.json\n?? begun');
   expect((await git(worktree, 'show', '--name-only', '--format=', 'HEAD')).split('\n')).toEqual([
     '.bashrc',
     '.mcp.json',
     'work.txt',
   ]);
+
+  // Whoever insists commits them: the stage says so, nothing is merged, and one command takes them out.
+  const insisting = prompt({
+    steps: [
+      bash('rm over; echo begun > begun; until [ -e over ]; do sleep 0.1; done', { run_in_background: true }),
+      bash(UNTIL_BEGUN),
+      bash('git add -f .zshrc && git commit -qm Insists; touch over; rm begun'),
+      { text: 'Insisted.' },
+    ],
+  });
+  await client.command('send_message', { stageId, message: insisting });
+  const notice = async () =>
+    (await client.transcript(stageId)).find(
+      (entry) => entry.kind === 'notice' && entry.code === 'placeholders-committed',
+    );
+  await until('the stage says so', async () => (await notice()) !== undefined, { withinMs: 60_000 }); // as above
+  expect(await notice()).toMatchObject({ text: expect.stringContaining('1 file of the branch is only a placeholder') });
+  // The end of the command in the background has woken Claude, who ends that turn as well.
+  await eventually(async () => {
+    const merging = client.command('complete_stage', { stageId, merge: true });
+    await expect(merging).rejects.toMatchObject({ code: 'merge_refused' });
+  });
+  expect(await client.command('take_out_placeholders', { stageId })).toEqual({ files: ['.zshrc'] });
+  expect((await git(worktree, 'ls-tree', '--name-only', 'HEAD')).split('\n')).not.toContain('.zshrc');
 });

@@ -49,6 +49,7 @@ type StageCommands =
   | 'send_check'
   | 'reopen_stage'
   | 'get_completion'
+  | 'take_out_placeholders'
   | 'complete_stage'
   | 'undo_completion'
   | 'remake_worktree'
@@ -96,6 +97,7 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
       return card(stageId);
     },
     get_completion: async ({ stageId, method }) => ({ completion: await completion.preview(stageId, method) }),
+    take_out_placeholders: async ({ stageId }) => ({ files: await completion.takeOutPlaceholders(stageId) }),
     complete_stage: async (input, { actor }) => {
       await completion.complete(input, actor.name);
       return card(input.stageId);

@@ -220,3 +220,22 @@ it('offers to ask Claude to finish a rebase that is half done', async () => {
   await user.click(within(dialog).getByRole('button', { name: 'Ask Claude to finish it' }));
   await expect.poll(() => sent('send_message')).toMatchObject([{ message: expect.stringContaining('half done') }]);
 });
+
+it('names placeholders of the sandbox that were committed, and takes them out', async () => {
+  const refusal = '2 files of the branch are only placeholders of Claude Code’s sandbox.';
+  const { user, server, sent } = open('/stages/STAGE-1', plan({ placeholders: ['.bashrc', '.mcp.json'], refusal }));
+  await user.click(await screen.findByRole('button', { name: 'Complete' }));
+  const note = await screen.findByRole('region', { name: 'Placeholders of the sandbox' });
+  expect(
+    within(note)
+      .getAllByRole('listitem')
+      .map((item) => item.textContent),
+  ).toEqual(['.bashrc', '.mcp.json']);
+  server.answer({
+    take_out_placeholders: () => ({ files: ['.bashrc', '.mcp.json'] }),
+    get_completion: () => ({ completion: { plan: plan(), undo: null } }),
+  });
+  await user.click(within(note).getByRole('button', { name: 'Take them out' }));
+  await expect.poll(() => sent('take_out_placeholders')).toEqual([{ stageId: 'STAGE-1' }]);
+  await expect.poll(() => screen.queryByRole('region', { name: 'Placeholders of the sandbox' })).toBeNull();
+});

@@ -174,6 +174,7 @@ export const examples: Examples = {
   send_check: { input: onStage, reply: { stage } },
   reopen_stage: { input: onStage, reply: { stage } },
   get_completion: { input: onStage, reply: { completion: work.completion } },
+  take_out_placeholders: { input: onStage, reply: { files: ['.bashrc', '.claude/hooks'] } },
   complete_stage: { input: { ...onStage, merge: true, head: work.diff.head, tree: work.diff.tree }, reply: { stage } },
   undo_completion: { input: onStage, reply: { stage } },
   remake_worktree: { input: onStage, reply: { stage } },

@@ -195,6 +195,12 @@ export const stageRelays = {
       'Says what a merge, or the given `method`, would bring into which branch, uncommitted work included, where it would conflict, and whether the last completion can be taken back. Changes nothing.',
     problems: ['unknown_stage', 'worktree_failed'],
   },
+  take_out_placeholders: {
+    summary: "Take the placeholders of Claude Code's sandbox out of the branch",
+    description:
+      'While a command runs in the sandbox, empty files stand in the worktree that are not the project’s. If some were committed, this makes a commit without them, on the stage’s branch; nothing else changes. `files` names them.',
+    problems: ['unknown_stage', 'stage_running', 'commit_refused', 'worktree_failed'],
+  },
   undo_completion: {
     summary: 'Take the last completion back',
     description:

@@ -27,6 +27,10 @@ export const useFinishStage = (stage: StageView, done: () => void) =>
     },
   });
 
+/** Takes the placeholders of the sandbox out of the stage's branch. The caller shows refusals. */
+export const useTakeOutPlaceholders = (stage: StageView, done: () => void) =>
+  useCommand({ run: () => client.command('take_out_placeholders', { stageId: stage.id }), done });
+
 /** Sends Claude a message about its work; a done stage is reopened by it. */
 export const useAskClaude = (stage: StageView, done: () => void) =>
   useCommand({

@@ -32,6 +32,7 @@ import { useShownChanges } from '../model/shown-changes.ts';
 import { ElsewhereActions } from './elsewhere-actions.tsx';
 import css from './finish.module.css';
 import { MergeWays } from './merge-ways.tsx';
+import { PlaceholdersNote } from './placeholders-note.tsx';
 import { PullRequestPanel } from './pull-request-panel.tsx';
 
 interface FinishPanelProps {
@@ -78,13 +79,14 @@ interface KnownProps extends FinishPanelProps {
 
 /** Finishes by a pull request; the stage is done when that is merged, or at once by the lesser button. */
 function ByPullRequest(props: KnownProps) {
-  const { stage, choice, choose, done, completion } = props;
+  const { stage, choice, choose, done, completion, readAgain } = props;
   const { plan } = completion;
   const isAway = plan !== null && plan.elsewhere !== null && plan.refusal !== null;
   const finish = useFinishStage(stage, done);
   const isOff = !useCanCommand() || finish.isPending;
   return (
     <div className={css.finish}>
+      <PlaceholdersNote stage={stage} files={completion.plan?.placeholders ?? []} onTakenOut={readAgain} />
       <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
       {isAway ? <p className={css.line}>{plan.refusal}</p> : <PullRequestPanel stage={stage} done={done} />}
       <ElsewhereActions {...props} plan={plan} />
@@ -112,6 +114,7 @@ function Known(props: KnownProps) {
   const isOff = !useCanCommand() || finish.isPending || isOther;
   return (
     <div className={css.finish}>
+      {plan !== null && <PlaceholdersNote stage={stage} files={plan.placeholders} onTakenOut={readAgain} />}
       {look === null && plan !== null && kind !== 'nothing-to-merge' && (
         <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
       )}

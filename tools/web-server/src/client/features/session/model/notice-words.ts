@@ -44,6 +44,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'old-worktree': 'Its old worktree',
   'output-cut-off': 'A line was cut off',
   'output-lost': 'A gap',
+  'placeholders-committed': 'Committed by mistake',
   'permission-denied': 'Not allowed',
   phase: null,
   'pull-request': null,
