@@ -100,6 +100,7 @@ export const problems = {
   no_check: 409,
   uncommitted_work: 409,
   head_moved: 409,
+  stage_changed: 409,
   merge_conflict: 409,
   merge_refused: 409,
   commit_refused: 409,

@@ -239,5 +239,7 @@ export const StagePatch = NewStage.omit({ projectId: true })
   .extend({
     /** Ids of the stage's files that stay. With `files` or `attachments`, these are followed by those, and all others go. */
     files: z.array(z.uuid()).max(20).optional(),
+    /** The texts that whoever changes them was shown: one that is another by now is not replaced, but refused with `stage_changed`. */
+    seen: z.strictObject({ title: z.string().optional(), prompt: z.string().optional() }).optional(),
   });
 export type StagePatch = z.infer<typeof StagePatch>;

@@ -33,6 +33,20 @@ it('keeps each dependency once, in the given order', async () => {
   expect((await stages.update(made.id, { title: 'U' })).dependsOn).toEqual([a]);
 });
 
+it('replaces no text that was changed since it was shown, and says what it is now', async () => {
+  const { store } = await openTestStore();
+  const stages = stagesIn(store);
+  const { id } = await stages.create({ projectId, title: 'T', prompt: 'As it was' });
+  const seen = { title: 'T', prompt: 'As it was' };
+  await stages.update(id, { prompt: 'What Ada wrote', seen });
+  await expect(stages.update(id, { title: 'U', prompt: 'What Bob wrote', seen })).rejects.toMatchObject({
+    code: 'stage_changed',
+    message: expect.stringContaining('It is now: "What Ada wrote".'),
+  });
+  expect(await stages.update(id, { title: 'U', seen })).toMatchObject({ title: 'U', prompt: 'What Ada wrote' });
+  expect(await stages.update(id, { prompt: 'What Ada wrote', seen })).not.toHaveProperty('seen');
+});
+
 it('creates one stage for a creation id, however often and at once it is asked', async () => {
   const { store } = await openTestStore();
   const stages = stagesIn(store);

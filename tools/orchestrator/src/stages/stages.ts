@@ -17,6 +17,7 @@ import { reopenStage } from '../domain/reopen-stage.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { requireNotInTerminal } from '../domain/terminal.ts';
 import { Rejection } from '../lib/errors.ts';
+import { truncate } from '../lib/truncate.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -100,7 +101,8 @@ export function createStages(parts: StagesParts): Stages {
       const chosen = await choosePipeline({ pipelinesFor }, patch, before);
       return store.transact(async (tx) => {
         const stage = await requireStage(tx, stageId);
-        const { files, attachments: more, pipeline: _, held, ...own } = patch;
+        requireAsSeen(stage, patch);
+        const { files, attachments: more, pipeline: _, held, seen: _seen, ...own } = patch;
         const fields = { ...own, ...chosen };
         const changes = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
         if (patch.dependsOn !== undefined) await requireNoCycle(tx, stageId, patch.dependsOn);
@@ -284,5 +286,18 @@ async function unusedId(tx: Tx): Promise<StageId> {
   for (;;) {
     const id = StageId.parse(await tx.stages.nextId());
     if ((await tx.stages.find(id)) === null) return id;
+  }
+}
+
+const QUOTED = 300;
+
+/** @throws Rejection `stage_changed` if a text that is to be replaced is not the one that was shown */
+function requireAsSeen({ id, ...stage }: Stage, { seen = {}, ...patch }: StagePatch): void {
+  for (const key of ['title', 'prompt'] as const) {
+    const isOther = seen[key] !== undefined && seen[key] !== stage[key];
+    if (!isOther || patch[key] === undefined || patch[key] === stage[key]) continue;
+    const now = truncate(stage[key], QUOTED);
+    const message = `The ${key} of ${id} was changed since you opened it, so nothing was saved. It is now: "${now}". Take over what you need, then save again.`;
+    throw new Rejection('stage_changed', message);
   }
 }

@@ -36,6 +36,7 @@ export async function tryMerge(
 ): Promise<MergeOutcome> {
   const { method, previous, commit } = attempt;
   const since = (await newestMerge(git, folder, worktree, { into: previous, head: commit }))?.head ?? null;
+  await requireNoEmbedded(git, folder, { from: since, previous, commit });
   const counts = await countMissing(git, folder, { previous, commit, since });
   const outcome = { ...counts, conflicts: [], stoppedAt: null, tree: null, replayed: [], since };
   if (counts.commits === 0) return outcome;
@@ -56,6 +57,18 @@ export async function tryMerge(
   if (conflicts.length > 0) return { ...outcome, conflicts };
   const files = await countFiles(git, folder, previous, tree);
   return { ...outcome, tree, files, commits: files === 0 ? 0 : counts.commits };
+}
+
+/** @throws Rejection `merge_refused` if the merge would bring in a repository as a bare pointer */
+async function requireNoEmbedded(
+  git: Git,
+  folder: string,
+  { from, previous, commit }: { from: string | null; previous: string; commit: string },
+): Promise<void> {
+  const common = await git.try(folder, ['merge-base', previous, commit], NO_REPLACEMENTS);
+  const since = from ?? (common.failed ? previous : common.stdout.trim());
+  const embedded = await embeddedRepositories(git, folder, since, commit);
+  if (embedded.length > 0) throw new Rejection('merge_refused', `Nothing was merged: ${embeddedWords(embedded)}`);
 }
 
 async function squash(

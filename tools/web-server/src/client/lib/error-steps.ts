@@ -52,6 +52,7 @@ export const errorTable: Readonly<Record<TransportError['code'], ErrorEntry>> = 
   project_in_use: own(null),
   project_exists: own(null),
   message_id_reused: own(null),
+  stage_changed: own(null),
   cannot_go_back: own(null),
   page_only: own(null),
   session_process: own(null),

@@ -108,6 +108,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   no_denial: 'There is no open denial by Claude Code; somebody may have acknowledged it already.',
   uncommitted_work: 'There is uncommitted work that this would lose or leave out.',
   head_moved: 'The branch or its files have changed since they were shown; `detail` says how. Look again.',
+  stage_changed:
+    'The title or the prompt was changed since it was shown; `detail` says what it is now. Nothing was saved.',
   merge_conflict: 'The branches change the same lines; merge by hand.',
   merge_refused: 'The merge is not possible now; `detail` says why.',
   commit_refused: 'Git did not commit; `detail` says why, with the words of a hook. Nothing has changed.',

@@ -43,6 +43,7 @@ export const stageRelays = {
       'bad_branch',
       'branch_taken',
       'stage_running',
+      'stage_changed',
     ],
   },
   remove_stage: {

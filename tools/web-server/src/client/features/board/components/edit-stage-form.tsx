@@ -1,4 +1,5 @@
 import type { StageId, StageView } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -12,7 +13,7 @@ import { useFormDraft } from '../api/use-form-draft.ts';
 import { useFormFiles } from '../api/use-form-files.ts';
 import { useSendPatch } from '../api/use-send-stage.ts';
 import { useBoardUi } from '../model/board-ui.ts';
-import { type FieldErrors, readStagePatch, stageFormOf } from '../model/stage-form.ts';
+import { changedSince, type FieldErrors, readStagePatch, stageFormOf } from '../model/stage-form.ts';
 import { FormEnd } from './form-end.tsx';
 import css from './forms.module.css';
 import { FormDraftNote, StageFields } from './stage-fields.tsx';
@@ -30,6 +31,8 @@ function Known({ stage }: { stage: StageView }) {
   const { form, set, isRestored } = draft;
   const files = useFormFiles(stage.id, stage.attachments);
   const [errors, setErrors] = useState<FieldErrors>({});
+  /** What the form began with: other fields may have been changed elsewhere since, and are not sent. */
+  const [shown, setShown] = useState(stage);
   const startOver = () => {
     draft.discard();
     files.discard();
@@ -39,13 +42,17 @@ function Known({ stage }: { stage: StageView }) {
     closeForm();
   };
   const edit = useSendPatch(stage, { draft, files });
+  /** The person read what it is now, so the next attempt may replace that. */
+  const wasRefused = edit.error instanceof TransportError && edit.error.code === 'stage_changed';
   const { session } = stage;
   const submit = async () => {
     const read = readStagePatch(form, session !== null);
     setErrors('errors' in read ? read.errors : {});
     if ('errors' in read || !files.areRead) return;
     const changes = session === null ? files.changes() : {};
-    const isDone = await edit.send({ ...read.patch, ...changes });
+    const before = wasRefused ? stage : shown;
+    setShown(before);
+    const isDone = await edit.send({ ...changedSince(before, read.patch), ...changes });
     const open = useBoardUi.getState().form;
     if (isDone && open?.kind === 'edit-stage' && open.stageId === stage.id) closeForm();
   };

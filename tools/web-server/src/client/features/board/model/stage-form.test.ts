@@ -3,7 +3,14 @@ import { sampleProject } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
 import { emptyPhase } from '../../../lib/phase-form.ts';
 import { board, stage } from '../../../test/samples.ts';
-import { emptyStageForm, nextStageForm, readStageForm, readStagePatch, stageFormOf } from './stage-form.ts';
+import {
+  changedSince,
+  emptyStageForm,
+  nextStageForm,
+  readStageForm,
+  readStagePatch,
+  stageFormOf,
+} from './stage-form.ts';
 
 const web = sampleProject({ id: 'web' });
 
@@ -60,6 +67,15 @@ it('sends only what can still change in a started stage', () => {
   });
   expect(readStagePatch({ ...form, sandbox: '' }, false)).toMatchObject({ patch: { sandbox: null } });
   expect(readStagePatch({ ...form, sandbox: 'on' }, false)).toMatchObject({ patch: { sandbox: true } });
+});
+
+it('sends only what was changed in the form, with the texts that were shown there', () => {
+  const { stages } = board({ stages: [{ stage: stage('STAGE-1', { model: 'opus' }) }] });
+  const shown = stages[0] as StageView;
+  const read = readStagePatch({ ...stageFormOf(shown), prompt: 'Do more' }, false);
+  if (!('patch' in read)) throw new Error('the form is not valid');
+  const seen = { title: shown.title, prompt: 'Do it' };
+  expect(changedSince(shown, read.patch)).toEqual({ prompt: 'Do more', seen });
 });
 
 it('takes the title from the prompt until somebody writes one', () => {

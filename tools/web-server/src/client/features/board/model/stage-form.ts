@@ -133,6 +133,15 @@ export function readStagePatch(form: StageForm, started: boolean): { patch: Stag
   return parsed.success ? { patch: parsed.data } : { errors: errorsOf(form, parsed.error.issues) };
 }
 
+/** Returns those fields that differ from the stage as it was shown, with the texts that they replace. */
+export function changedSince(shown: StageView, patch: StagePatch): StagePatch {
+  const before = readStagePatch(stageFormOf(shown), false);
+  const was: Record<string, unknown> = 'patch' in before ? before.patch : {};
+  const isChanged = ([key, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(was[key]);
+  const changed: StagePatch = Object.fromEntries(Object.entries(patch).filter(isChanged));
+  return { ...changed, seen: { title: shown.title, prompt: shown.prompt } };
+}
+
 function fieldsOf({ title, prompt, dependsOn, priority, permissionMode, model, sandbox, ...form }: StageForm) {
   const { autoStart, held, phases } = form;
   const effort = Effort.safeParse(form.effort);
