@@ -1,5 +1,4 @@
-import type { CommandInput, CommandReply, Removal, StageId } from '@callboard/contract';
-import type { LeftoverProcesses } from '../sessions/launch/leftover-processes.ts';
+import type { CommandInput, CommandReply, LeftProcess, Removal, StageId } from '@callboard/contract';
 import { requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import type { Trash } from '../trash/trash.ts';
@@ -19,7 +18,8 @@ export interface StageRemovalParts {
   stages: Stages;
   worktrees: Worktrees;
   trash: Pick<Trash, 'keep'>;
-  leftovers: Pick<LeftoverProcesses, 'list' | 'endMarkedOf'>;
+  /** As `LeftoverProcesses`. */
+  leftovers: Record<'list' | 'endMarkedOf', (stageId: StageId) => Promise<LeftProcess[]>>;
   /** Ends what runs in the worktree, and cleans it up. */
   cleanUp: (stageId: StageId) => Promise<void>;
 }
