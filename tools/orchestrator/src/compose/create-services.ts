@@ -6,6 +6,7 @@ import { createLostAnswers } from '../approvals/settle-answers.ts';
 import { startTimeLimits } from '../approvals/time-limits.ts';
 import { createLogins } from '../auth/logins.ts';
 import { ownerName } from '../auth/owner-name.ts';
+import { mcpWords } from '../claude/mcp-words.ts';
 import { findClaude } from '../claude/program/find-claude.ts';
 import { createComments } from '../comments/comments.ts';
 import { createViewed } from '../comments/viewed.ts';
@@ -101,7 +102,11 @@ export async function createServices(
     comments: createComments({ store, edges, worktrees, messages }),
     viewed: createViewed({ store }),
     usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
-    controls: createSessionControls({ store, ask: sessions.ask }),
+    controls: createSessionControls({
+      store,
+      ask: sessions.ask,
+      mcpWords: (server) => mcpWords(parts.claudeEnv, server),
+    }),
     leftovers: createLeftoverProcesses({ store: own, graceMs: graces.signalMs }),
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
     conversations: createConversations({

@@ -3,6 +3,7 @@ import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { conversationTail, hooksInConversation, messagesInConversation } from '../../claude/conversation-file.ts';
 import { type Channel, openSpoolOnly, openStdioChannel } from '../../claude/launch/channel.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
+import { mcpWords } from '../../claude/mcp-words.ts';
 import { mayUserHooksAllow } from '../../claude/user-settings.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { LaunchRecord } from '../../store/records.ts';
@@ -33,9 +34,11 @@ export async function attachLaunch(
   const stage = await store.read.stages.find(launch.stageId);
   // A living process is of this boot.
   const isOfEarlierBoot = open === openSpoolOnly && isOfAnotherBoot(process.identity, await edges.bootId());
+  const worktree = stage?.worktree?.path ?? null;
   const place = {
-    isOfEarlierBoot,
-    worktree: stage?.worktree?.path ?? null,
+    ...{ isOfEarlierBoot, worktree },
+    readServer: async (server: { conversationId: string; name: string }) =>
+      worktree === null ? null : mcpWords(env, { worktree, ...server }),
     mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
     readConversation: (conversationId: string) => conversationTail(env, conversationId),
     readHooks: (conversationId: string) => hooksInConversation(env, conversationId),
