@@ -11,8 +11,7 @@ import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { board, stage } from '../test/samples.ts';
 
-const BYTES =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const BYTES = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const png = (name: string) =>
   new File([Uint8Array.from(atob(BYTES), (letter) => letter.charCodeAt(0))], name, { type: 'image/png' });
 const content = (name: string) => ({ name, mediaType: 'image/png', dataBase64: BYTES });
