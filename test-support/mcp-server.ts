@@ -1,5 +1,5 @@
 /** An MCP server over stdio: a program that `claude` starts in tests, and its configuration. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -8,6 +8,8 @@ interface McpServerOptions {
   mark?: string;
   /** Fails at its start while this file exists. */
   failsWhile?: string;
+  /** What it then prints on its stderr. */
+  says?: string;
   /**
    * The names of its tools. `where` says whether the server runs inside the sandbox, `ask_name` asks the person for a
    * name through a form, any other does nothing.
@@ -29,9 +31,12 @@ const REQUESTED_SCHEMA = {
   required: ['name'],
 };
 
-function serve({ mark, failsWhile, tools = [] }: McpServerOptions): void {
+function serve({ mark, failsWhile, says, tools = [] }: McpServerOptions): void {
   if (mark !== undefined) writeFileSync(mark, '');
-  if (failsWhile !== undefined && existsSync(failsWhile)) process.exit(3);
+  if (failsWhile !== undefined && existsSync(failsWhile)) {
+    if (says !== undefined) writeSync(2, `${says}\n`);
+    process.exit(3);
+  }
   const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   const text = (words: string) => ({ content: [{ type: 'text', text: words }] });
   let asking: number | string | undefined;

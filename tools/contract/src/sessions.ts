@@ -115,6 +115,8 @@ export const McpServer = z.object({
   state: McpState,
   /** Why it is not connected, as Claude Code says it. */
   error: z.string().nullable(),
+  /** What the server itself printed on its stderr when its start failed; left out if that is not known. */
+  stderr: z.string().optional(),
   /** The number of its tools; null while it is not connected. */
   tools: z.int().nonnegative().nullable(),
   /** Where it is configured: `project`, `user`, `local`, or `dynamic` for the command line. */

@@ -50,6 +50,7 @@ export const NoticeCode = z.enum([
   'leftovers-ended',
   'machine-back',
   'machine-lost',
+  'mcp-failed',
   'message-unknown',
   'model-fallback',
   'new-rules',

@@ -35,6 +35,8 @@ export type AgentEvent =
       messageIds: readonly string[];
       /** Missing when the process does not list them. */
       mcpServers?: SessionSummary['mcpServers'];
+      /** What failed ones among them said themselves, by name. */
+      mcpWords?: Readonly<Record<string, string>>;
       /** The process ignores memory files, and the hooks of settings files. */
       isMinimal?: true;
     }

@@ -6,6 +6,7 @@ import { createLostAnswers } from '../approvals/settle-answers.ts';
 import { startTimeLimits } from '../approvals/time-limits.ts';
 import { createLogins } from '../auth/logins.ts';
 import { ownerName } from '../auth/owner-name.ts';
+import { mcpWords } from '../claude/mcp-words.ts';
 import { findClaude } from '../claude/program/find-claude.ts';
 import { createComments } from '../comments/comments.ts';
 import { createViewed } from '../comments/viewed.ts';
@@ -111,7 +112,12 @@ export async function createServices(
     viewed: createViewed({ store }),
     usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
     callers: watchCallers(context, parts),
-    controls: createSessionControls({ store, outboxBell, ask: sessions.ask }),
+    controls: createSessionControls({
+      store,
+      outboxBell,
+      ask: sessions.ask,
+      mcpWords: (server) => mcpWords(parts.claudeEnv, server),
+    }),
     leftovers,
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
     conversations: createConversations({

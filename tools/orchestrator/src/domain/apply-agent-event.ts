@@ -111,8 +111,26 @@ async function turnStarted(context: EventContext, event: EventOf<'turn-started'>
     cliVersion: event.version ?? record.cliVersion,
     mcpServers: event.mcpServers ?? record.mcpServers,
   };
+  sayWhatFailed(change, tx.now, record.mcpServers, event);
   if (event.isMinimal) addCliGap(change, tx.now, MINIMAL_MODE);
   await markRead(context, event.messageIds);
+}
+
+/** Says which MCP servers failed at their start, above the first turn that has to do without them. */
+function sayWhatFailed(
+  change: SessionChange,
+  at: string,
+  before: SessionRecord['mcpServers'],
+  { mcpServers = [], mcpWords = {} }: EventOf<'turn-started'>,
+): void {
+  const known = new Set(before.flatMap(({ name, state }) => (state === 'failed' ? [name] : [])));
+  for (const { name, state } of mcpServers) {
+    if (state !== 'failed' || known.has(name)) continue;
+    const words = ownProperty(mcpWords, name);
+    const own = words === undefined ? 'Claude works without its tools. ' : `It said: ${words}\n`;
+    const text = `The MCP server "${name}" did not start. ${own}Mend it, then reconnect it under MCP servers.`;
+    addNotice(change, at, { level: 'warning', code: 'mcp-failed', text });
+  }
 }
 
 async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {

@@ -57,6 +57,8 @@ const RECONNECT_MS = 90_000;
 interface ControlsParts {
   store: Store;
   outboxBell: Bell<StageId>;
+  /** As `mcpWords`, in the environment that Claude Code gets. */
+  mcpWords: (server: { worktree: string; conversationId: string; name: string }) => Promise<string | null>;
   ask: Sessions['ask'];
 }
 
@@ -133,7 +135,7 @@ function createMcpControls(parts: ControlsParts): Pick<SessionControls, 'mcpServ
         'refused_by_claude',
         'Claude Code reported its MCP servers in a form that Callboard does not understand. Update Callboard.',
       );
-    const servers = reply.data.response.mcpServers.map(
+    const known = reply.data.response.mcpServers.map(
       ({ name, status, error, scope, tools }): McpServer => ({
         name,
         state: mcpState(status),
@@ -142,6 +144,7 @@ function createMcpControls(parts: ControlsParts): Pick<SessionControls, 'mcpServ
         scope: scope ?? null,
       }),
     );
+    const servers = await withWords(stageId, known);
     const told = servers.map(({ name, state }) => ({ name, state }));
     await store.transact(
       (tx) =>
@@ -155,6 +158,20 @@ function createMcpControls(parts: ControlsParts): Pick<SessionControls, 'mcpServ
     return servers;
   }
 
+  /** Adds to servers that have failed what they said themselves. */
+  async function withWords(stageId: StageId, servers: McpServer[]): Promise<McpServer[]> {
+    const conversationId = (await store.read.sessions.find(stageId))?.sessionId ?? null;
+    const worktree = (await store.read.stages.find(stageId))?.worktree?.path;
+    if (conversationId === null || worktree === undefined) return servers;
+    return Promise.all(
+      servers.map(async (server) => {
+        if (server.state !== 'failed') return server;
+        const stderr = await parts.mcpWords({ worktree, conversationId, name: server.name });
+        return stderr === null ? server : { ...server, stderr };
+      }),
+    );
+  }
+
   return {
     mcpServers,
     async reconnectMcp(stageId, name) {
@@ -165,8 +182,9 @@ function createMcpControls(parts: ControlsParts): Pick<SessionControls, 'mcpServ
         await request(parts, stageId, { subtype: 'mcp_reconnect', serverName: name }, RECONNECT_MS);
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
-        await mcpServers(stageId); // updates the list for everyone
-        throw new Rejection('mcp_not_connected', whyNot(name, error.message), { cause: error });
+        const now = await mcpServers(stageId); // updates the list for everyone
+        const { stderr } = now.find((server) => server.name === name) ?? {};
+        throw new Rejection('mcp_not_connected', whyNot(name, stderr ?? error.message), { cause: error });
       }
       return mcpServers(stageId);
     },

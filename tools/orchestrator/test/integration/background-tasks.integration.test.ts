@@ -7,6 +7,7 @@ import { itAll } from '../../../../test-support/it-all.ts';
 import { mcpServer } from '../../../../test-support/mcp-server.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { livingProcess } from '../support/living-process.ts';
+import { write } from '../support/settings-files.ts';
 
 const inBackground = (command: string, description: string) => ({
   tools: [{ name: 'Bash', input: { command, description, run_in_background: true } }],
@@ -250,4 +251,31 @@ it('waits for no command that is meant to keep running, knows it again, and name
   const again = async () => (await client.command('get_tasks', { stageId })).tasks;
   await expect.poll(again).toMatchObject([{ command: serve, mark: 'keep-running' }]);
   await expect.poll(column).toBe('review');
+});
+
+it('says before the first turn what an MCP server said that failed at its start, and with its state', async () => {
+  const kit = await createKit();
+  const { client, folder, env } = kit;
+  const broken = join(folder, 'broken');
+  await writeFile(broken, '');
+  const says = '\u001b[31mError: DATABASE_URL is not set';
+  const server = mcpServer({ failsWhile: broken, says });
+  await write(env.HOME ?? '', { '.claude.json': { mcpServers: { 'my shop': server } } });
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Hello.' }] }));
+  await client.state(stageId, 'idle');
+  const entries = await client.transcript(stageId);
+  const [notice, said] = entries.filter(({ kind }) => kind === 'notice' || kind === 'text');
+  const text = expect.stringContaining(
+    'The MCP server "my shop" did not start. It said: Error: DATABASE_URL is not set\n',
+  );
+  expect(notice).toMatchObject({ kind: 'notice', code: 'mcp-failed', level: 'warning', text });
+  expect(said).toMatchObject({ kind: 'text', text: 'Hello.' });
+  const { servers } = await client.command('get_mcp_servers', { stageId });
+  expect(servers).toMatchObject([{ name: 'my shop', state: 'failed', stderr: 'Error: DATABASE_URL is not set' }]);
+  await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Again.' }] }) });
+  await expect.poll(async () => JSON.stringify(await client.transcript(stageId))).toContain('Again.');
+  const notices = (await client.transcript(stageId)).filter(
+    (entry) => entry.kind === 'notice' && entry.code === 'mcp-failed',
+  );
+  expect(notices).toHaveLength(1);
 });

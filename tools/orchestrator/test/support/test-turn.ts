@@ -13,7 +13,7 @@ import { busyTestSession, turnEnded } from './test-session.ts';
 import { silent, type TestStore, withFields } from './test-store.ts';
 
 /** The played process keeps no record of its conversation. */
-const NO_RECORD = { readConversation: async () => null, readHooks: async () => [] };
+const NO_RECORD = { readConversation: async () => null, readHooks: async () => [], readServer: async () => null };
 
 /** An idle session with the services that people's commands reach; the test plays its process. */
 export async function openTestTurn(given?: TestStore) {

@@ -37,24 +37,23 @@ export function createHookInputs({ store, log, stageId, worktree, readHooks, sig
     return isDone;
   }
 
-  const worker = createNudgedWorker(
-    async () => {
-      for (const [index, delay] of TRIES_MS.entries()) {
-        await sleep(delay, undefined, { signal, ref: false });
-        if (await show(index === TRIES_MS.length - 1)) return;
-      }
-    },
-    (error) => {
-      if (!signal.aborted) log.warn({ err: error }, 'showing what hooks changed failed');
-    },
-  );
+  const worker = createNudgedWorker(async () => {
+    for (const [index, delay] of TRIES_MS.entries()) {
+      await sleep(delay, undefined, { signal, ref: false });
+      if (await show(index === TRIES_MS.length - 1)) return;
+    }
+  }, failed);
+
+  function failed(error: unknown): void {
+    if (!signal.aborted) log.warn({ err: error }, 'showing what hooks changed failed');
+  }
 
   return {
     /** A hook has changed a call. */
     changed: worker.nudge,
     /** The process is gone, and its record complete. */
     finish: async () => {
-      await show(true);
+      await show(true).catch(failed);
     },
   };
 }

@@ -13,10 +13,11 @@ import type { LaunchRecord } from '../../store/records.ts';
 import type { RetryParts } from '../../store/retry-until-stored.ts';
 import type { LowPriorityTask, LowPriorityWork } from '../watch/low-priority-work.ts';
 import { createHookInputs, type HookInputParts } from './hook-inputs.ts';
-import { ingestLines } from './ingest-lines.ts';
+import { ingestLines, type LastingLine } from './ingest-lines.ts';
 import { createLiveNow } from './live-now.ts';
 import { createLiveText } from './live-text.ts';
 import type { OutboxWriter } from './outbox-writer.ts';
+import { createServerWords, type ReadServer } from './server-words.ts';
 import { createTranscriptCheck, type TranscriptCheckParts } from './transcript-check.ts';
 import { createUsageTracker, type UsageTrackerParts } from './usage-tracker.ts';
 import { asksToWrite, lookAtFiles } from './written-files.ts';
@@ -49,6 +50,7 @@ export interface OutputHandlerParts {
   request: UsageTrackerParts['request'];
   readConversation: TranscriptCheckParts['readConversation'];
   readHooks: HookInputParts['readHooks'];
+  readServer: ReadServer;
   hints: OutputHints;
 }
 
@@ -81,8 +83,8 @@ export function createOutputHandler(parts: OutputHandlerParts) {
   const { readConversation } = parts;
   const onForged = () => raiseMismatch(parts);
   const transcriptCheck = createTranscriptCheck({ ...storing, stageId, readConversation, whenQuiet, onForged });
-  const { worktree } = context;
-  const hookInputs = createHookInputs({ ...storing, stageId, worktree, readHooks: parts.readHooks });
+  const hookParts = { ...storing, stageId, worktree: context.worktree, readHooks: parts.readHooks };
+  const [servers, hookInputs] = [createServerWords(parts.readServer), createHookInputs(hookParts)];
   hookInputs.changed(); // what an earlier orchestrator had not shown
   const reclaimer = createSpoolReclaimer(launch, storing);
   let storedOffset = launch.spoolOffset;
@@ -115,7 +117,7 @@ export function createOutputHandler(parts: OutputHandlerParts) {
       const end = lines.at(-1)?.end ?? storedOffset;
       if (!lines.some(({ events }) => events.some(isLasting)) && end - storedOffset < LAZY_OFFSET_BYTES) return;
       const lasting = lines.map((line) => ({ end: line.end, events: line.events.filter(isLasting) }));
-      const seen = asksToWrite(lasting) ? await lookAtFiles(lasting, context.worktree) : lasting;
+      const seen = await lookedAt(lasting, context, servers);
       await ingestLines({ ...storing, context, stageId, markIn: writer.markIn }, seen);
       storedOffset = end;
       writer.nudge();
@@ -142,6 +144,16 @@ export function createOutputHandler(parts: OutputHandlerParts) {
     /** Resolves when the spool is no longer being reclaimed. */
     stopReclaiming: reclaimer.stop,
   };
+}
+
+/** Adds what has to be looked up before the lines are stored: later nobody could tell. */
+async function lookedAt(
+  lines: LastingLine[],
+  { worktree }: Pick<EventContext, 'worktree'>,
+  servers: ReturnType<typeof createServerWords>,
+): Promise<LastingLine[]> {
+  const seen = asksToWrite(lines) ? await lookAtFiles(lines, worktree) : lines;
+  return servers.isDue(seen) ? servers.add(seen) : seen;
 }
 
 function giveHints(hints: OutputHints, stageId: StageId, event: LastingEvent): void {

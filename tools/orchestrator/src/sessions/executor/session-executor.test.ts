@@ -29,6 +29,7 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
         isOfEarlierBoot: false,
         readConversation: async () => null,
         readHooks: async () => [],
+        readServer: async () => null,
       },
     },
     {

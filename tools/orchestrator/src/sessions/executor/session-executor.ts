@@ -18,6 +18,7 @@ import type { LowPriorityWork } from '../watch/low-priority-work.ts';
 import type { HookInputParts } from './hook-inputs.ts';
 import { createOutboxWriter, type OutboxWriter } from './outbox-writer.ts';
 import { createOutputHandler, type OutputHints } from './output-handler.ts';
+import type { ReadServer } from './server-words.ts';
 import type { TranscriptCheckParts } from './transcript-check.ts';
 
 export interface ExecutorParts extends OutputHints {
@@ -82,6 +83,8 @@ export interface ExecutorPlace {
   /** Reads Claude Code's own record of a conversation. */
   readConversation: TranscriptCheckParts['readConversation'];
   readHooks: HookInputParts['readHooks'];
+  /** Reads what an MCP server said when its start failed. */
+  readServer: ReadServer;
 }
 
 /** What an executor drives. */
@@ -118,7 +121,8 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
   ) => sendRequest({ store, edges, launch, writer, peer }, { fields, ...row }, signal, sync);
   const output = createOutputHandler({
     ...{ launch, storing, edges, writer, hints: parts, context: eventContext(target, parts) },
-    ...{ lowPriorityWork: parts.lowPriorityWork, readConversation: place.readConversation, readHooks: place.readHooks },
+    ...place,
+    lowPriorityWork: parts.lowPriorityWork,
     request: (fields, signal) => send(fields, signal, {}, { sync: 'later' }), // losing a question does no harm
   });
   const peer = createProtocolPeer(channel, { onLines: output.onLines });
@@ -158,9 +162,7 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
       await read.catch(() => undefined);
       await settlesWithin(writer.stop(), LAST_LINE_MS);
       await retryUntilStored(storing, writer.markIn); // settling the end relies on the marks
-      await output
-        .showHookInputs()
-        .catch((error: unknown) => log.warn({ err: error }, 'showing what hooks changed failed'));
+      await output.showHookInputs();
       await release();
     },
     async detach() {

@@ -4,6 +4,7 @@ import { conversationBytes } from '../../claude/conversation-damage.ts';
 import { conversationTail, hooksInConversation, messagesInConversation } from '../../claude/conversation-file.ts';
 import { type Channel, openSpoolOnly, openStdioChannel } from '../../claude/launch/channel.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
+import { mcpWords } from '../../claude/mcp-words.ts';
 import { mayUserHooksAllow } from '../../claude/user-settings.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { LaunchRecord } from '../../store/records.ts';
@@ -34,9 +35,11 @@ export async function attachLaunch(
   const stage = await store.read.stages.find(launch.stageId);
   // A living process is of this boot.
   const isOfEarlierBoot = open === openSpoolOnly && isOfAnotherBoot(process.identity, await edges.bootId());
+  const worktree = stage?.worktree?.path ?? null;
   const place = {
-    isOfEarlierBoot,
-    worktree: stage?.worktree?.path ?? null,
+    ...{ isOfEarlierBoot, worktree },
+    readServer: async (server: { conversationId: string; name: string }) =>
+      worktree === null ? null : mcpWords(env, { worktree, ...server }),
     mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
     readConversation: (conversationId: string) => conversationTail(env, conversationId),
     readHooks: (conversationId: string) => hooksInConversation(env, conversationId),

@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconPlug } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { CodeBlock } from '../../../ui/code.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { mcpServersQuery, useReconnectMcp } from '../api/session-commands.ts';
@@ -83,6 +84,7 @@ function ServerWords({ server }: { server: McpServer }) {
           <Seen text={facts} kind="prose" />
         </span>
       )}
+      {server.stderr !== undefined && <CodeBlock text={server.stderr} />}
     </div>
   );
 }

@@ -35,6 +35,7 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   'launch-failed': 'Claude could not be started',
   leftovers: 'Still running',
   'leftovers-ended': 'Processes ended',
+  'mcp-failed': null,
   'message-unknown': null,
   merged: null,
   'merge-undone': null,
