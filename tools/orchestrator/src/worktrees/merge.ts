@@ -1,4 +1,5 @@
 import type { MergeMethod, Project, SeenDiff, StageMerge, Worktree } from '@callboard/contract';
+import { changedMeanwhile } from '../lib/changed-meanwhile.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Git, GitResult } from './git/git.ts';
 import { MERGES_INTO } from './git/hooks-folder.ts';
@@ -10,7 +11,6 @@ import { conflict, countMissing, type MergeOutcome, tryMerge } from './merge-out
 import {
   identityOptions,
   type MergeTarget,
-  namedFiles,
   readContents,
   requireClean,
   requireSeen,
@@ -143,10 +143,6 @@ async function settleFastForward(
 }
 
 const refused = (message: string) => new Rejection('merge_refused', message.trim());
-
-/** Returns a sentence about files that somebody else changed while git moved the checkout. */
-export const changedMeanwhile = (files: readonly string[]): string =>
-  `Somebody else changed ${namedFiles(files)} meanwhile; Callboard left that as it is.`;
 
 /** Restores the main checkout after a merge in it that failed, and returns what to tell the person. For git before 2.38. */
 async function failedMerge(
