@@ -2,11 +2,11 @@ import type { MergeMethod, Stage, StageId, StageMerge, Worktree } from '@callboa
 import { changeSession } from '../domain/change-session.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { addNotice, type Notice } from '../domain/session-change.ts';
+import { changedMeanwhile } from '../lib/changed-meanwhile.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { MergeIntent } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { changedMeanwhile } from '../worktrees/merge.ts';
 import { requireCompletable } from './stages.ts';
 
 /** Stores that a stage is done, or no longer: with its merge, and without its intent. */

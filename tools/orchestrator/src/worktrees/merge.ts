@@ -1,4 +1,5 @@
 import type { MergeMethod, Project, SeenDiff, StageMerge, Worktree } from '@callboard/contract';
+import { changedMeanwhile } from '../lib/changed-meanwhile.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireNoPlaceholders } from './committed-placeholders.ts';
 import type { Git, GitResult } from './git/git.ts';
@@ -11,7 +12,6 @@ import { conflict, countMissing, type MergeOutcome, tryMerge } from './merge-out
 import {
   identityOptions,
   type MergeTarget,
-  namedFiles,
   readContents,
   requireClean,
   requireSeen,
@@ -145,10 +145,6 @@ async function settleFastForward(
 }
 
 const refused = (message: string) => new Rejection('merge_refused', message.trim());
-
-/** Returns a sentence about files that somebody else changed while git moved the checkout. */
-export const changedMeanwhile = (files: readonly string[]): string =>
-  `Somebody else changed ${namedFiles(files)} meanwhile; Callboard left that as it is.`;
 
 /** Restores the main checkout after a merge in it that failed, and returns what to tell the person. For git before 2.38. */
 async function failedMerge(

@@ -152,8 +152,7 @@ async function isFile(checkout: string, path: string): Promise<boolean> {
 async function hasFolders(checkout: string, path: string): Promise<boolean> {
   for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
     const info = await lstat(join(checkout, path.slice(0, at))).catch(() => null);
-    if (info === null) return true;
-    if (!info.isDirectory()) return false;
+    if (info?.isDirectory() !== true) return info === null;
   }
   return true;
 }
@@ -282,18 +281,15 @@ async function makeRoom(checkout: string, { path }: Path): Promise<boolean> {
   if (!(await hasFolders(checkout, path))) return false;
   const info = await lstat(join(checkout, path)).catch(() => null);
   if (info?.isDirectory() !== true) return true;
-  return rmdir(join(checkout, path)).then(
-    () => true,
-    () => false,
-  );
+  return removeFolder(join(checkout, path));
 }
+
+/** Removes a folder if it is empty. @returns whether it did */
+const removeFolder = (folder: string): Promise<boolean> => rmdir(folder).then(...([() => true, () => false] as const));
 
 async function removeEmptyFolders(checkout: string, path: string): Promise<void> {
   for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
-    const isGone = await rmdir(join(checkout, folder)).then(
-      () => true,
-      () => false,
-    );
+    const isGone = await removeFolder(join(checkout, folder));
     if (!isGone && (await lstat(join(checkout, folder)).catch(() => null)) !== null) return;
   }
 }

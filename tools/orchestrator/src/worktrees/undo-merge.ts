@@ -4,7 +4,6 @@ import type { Git } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { requireNoOtherGit } from './git/other-git.ts';
 import { reasonAgainstMove } from './in-the-way.ts';
-import type { Merged } from './merge.ts';
 import { changedFiles, namedFiles } from './merge-plan.ts';
 import { isIn } from './recorded-merges.ts';
 import { settleCheckout } from './settle-checkout.ts';
@@ -77,7 +76,7 @@ export async function undoMerge(
 export async function clearUnfinishedMerge(
   git: Git,
   { path }: Project,
-  { head, previous }: Merged,
+  { head, previous }: Omit<StageMerge, 'at'>,
   isMerged: boolean,
 ): Promise<void> {
   const merging = await git.try(path, ['rev-parse', '--verify', '--quiet', 'MERGE_HEAD']);
