@@ -232,7 +232,6 @@ function translateUser({
       },
     ];
   });
-  // A subagent's list is not the session's.
   return parent_tool_use_id == null ? [...results, ...todoNews(tool_use_result)] : results;
 }
 
