@@ -20,10 +20,14 @@ interface Facts {
   withheld?: boolean;
   /** It waits for a usage limit: by itself, or for a person. */
   atLimit?: 'by-itself' | 'kept';
+  /** A command runs in the background. `asked`: for so long that a person is asked about it. */
+  background?: 'waits' | 'asked' | 'keep-running';
 }
 
 const DENIED = { source: 'rule', detail: 'Bash(make *)', asked: 'Bash make', at: AT };
 const ALARM = { code: 'foreign-answer', at: AT, detail: 'Somebody else answered.' };
+
+const taskOf = (mark: string | null) => ({ taskId: 'b1', type: 'local_bash', description: 'Run the tests', mark });
 
 function factsOf({
   completed = false,
@@ -40,6 +44,7 @@ function factsOf({
   inTerminal = false,
   withheld = false,
   atLimit,
+  background,
 }: Facts): ColumnFacts {
   const turn = lastTurn === undefined ? null : { outcome: lastTurn, at: AT, message: null };
   return {
@@ -54,6 +59,9 @@ function factsOf({
               atLimit === undefined
                 ? null
                 : { since: AT, window: null, resetsAt: AT, goesOnAt: atLimit === 'kept' ? null : AT },
+            backgroundTasks:
+              background === undefined ? [] : [taskOf(background === 'keep-running' ? background : null)],
+            stalledSince: background === 'asked' ? AT : null,
             terminal: inTerminal ? { since: AT, by: 'Ada' } : null,
           }),
     pending,
@@ -108,6 +116,10 @@ const table: [string, Facts, Column][] = [
   ['a session that is about to go on after an answer', { state: 'waiting' }, 'running'],
   ['a session that could not be started', { state: 'failed' }, 'needs-you'],
   ['an idle session after a good turn', { state: 'idle', lastTurn: 'succeeded' }, 'review'],
+  ['a background command after a good turn', { state: 'idle', lastTurn: 'succeeded', background: 'waits' }, 'running'],
+  ['one that a person is asked about', { state: 'idle', lastTurn: 'succeeded', background: 'asked' }, 'needs-you'],
+  ['one that is to keep running', { state: 'idle', lastTurn: 'succeeded', background: 'keep-running' }, 'review'],
+  ['one after a failed turn', { state: 'idle', lastTurn: 'failed', background: 'waits' }, 'needs-you'],
   ['an idle session after a failed turn', { state: 'idle', lastTurn: 'failed' }, 'needs-you'],
   ['an idle session after an interrupted turn', { state: 'idle', lastTurn: 'interrupted' }, 'needs-you'],
   ['an idle session that has not had a turn', { state: 'idle' }, 'needs-you'],

@@ -1,4 +1,5 @@
-import { awaitsTasks, isActive, type SessionSummary } from './sessions.ts';
+import { awaitsTasks } from './background-tasks.ts';
+import { isActive, type SessionSummary } from './sessions.ts';
 import type { Column, Stage } from './stages.ts';
 
 /** The facts that determine a stage's column. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BackgroundTask, TaskMark } from './background-tasks.ts';
 import { BoardView } from './board.ts';
 import { budgetCommands } from './budget-commands.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
@@ -32,15 +33,7 @@ import { AnswerBody, AnswerReply, ApproveBody, Decision, PendingRequest } from '
 import { reviewCommands } from './review-commands.ts';
 import { ruleCommands } from './rule-commands.ts';
 import { SearchQuery, SearchReply } from './search.ts';
-import {
-  BackgroundTask,
-  Effort,
-  McpServer,
-  PermissionMode,
-  SessionSummary,
-  TaskMark,
-  TaskOutput,
-} from './sessions.ts';
+import { Effort, McpServer, PermissionMode, SessionSummary, TaskOutput } from './sessions.ts';
 import { CreateStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';

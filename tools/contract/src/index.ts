@@ -1,6 +1,7 @@
 export * from './alerts.ts';
 export * from './announcements.ts';
 export * from './asked-texts.ts';
+export * from './background-tasks.ts';
 export * from './board.ts';
 export * from './budgets.ts';
 export * from './capabilities.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { TurnEnd } from '../agent/agent-event.ts';
+import type { AgentEvent, TurnEnd } from '../agent/agent-event.ts';
 import { refusalOf } from './translate-limits.ts';
 import type { ModelUsage, ResultMessage } from './wire/messages.ts';
 
@@ -76,3 +76,9 @@ function failureText({ subtype, result, errors }: z.infer<typeof ResultMessage>)
       return result || errors?.join('\n') || 'Claude ended the turn with an error and gave no reason.';
   }
 }
+
+/** The end of a background task that Claude was told of: in this turn, or as its beginning. */
+export const reported = (origin: { kind: string; runId?: string | undefined } | undefined): AgentEvent[] =>
+  origin?.kind === 'task-notification' && origin.runId !== undefined
+    ? [{ type: 'task-reported', runId: origin.runId }]
+    : [];

@@ -6,7 +6,7 @@ import { deniedIn, isTold, stoppedCall } from './translate-denial.ts';
 import { limitsInReply, limitsReported } from './translate-limits.ts';
 import { offered } from './translate-offer.ts';
 import { initialized, translateRequest } from './translate-request.ts';
-import { tokensOf as tokensOfModels, translateResult } from './translate-result.ts';
+import { reported, tokensOf as tokensOfModels, translateResult } from './translate-result.ts';
 import { notice, translateSystem } from './translate-system.ts';
 import * as control from './wire/control.ts';
 import type { Frame } from './wire/frames.ts';
@@ -134,12 +134,6 @@ function resultEvents(result: Parsed<typeof wire.ResultMessage>): AgentEvent[] {
   return [...unasked, ...reported(result.origin), { type: 'turn-ended', end: translateResult(result) }];
 }
 
-/** The end of a background task that Claude was told of: in this turn, or as its beginning. */
-const reported = (origin: { kind: string; runId?: string | undefined } | undefined): AgentEvent[] =>
-  origin?.kind === 'task-notification' && origin.runId !== undefined
-    ? [{ type: 'task-reported', runId: origin.runId }]
-    : [];
-
 type Parsed<S extends { _output: unknown }> = S['_output'];
 
 function translateAssistant({
@@ -241,7 +235,6 @@ function translateUser({
       },
     ];
   });
-  // A subagent's list is not the session's.
   return parent_tool_use_id == null ? [...results, ...todoNews(tool_use_result)] : results;
 }
 

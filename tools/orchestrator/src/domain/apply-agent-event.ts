@@ -3,41 +3,32 @@ import type { AgentEvent, LastingEvent, TurnEnd } from '../agent/agent-event.ts'
 import { describeTool } from '../agent/describe-tool.ts';
 import { todosAfterCall, todosAfterNews } from '../agent/todos.ts';
 import { ownProperty } from '../lib/own-property.ts';
-import { LONGEST_RESULT, LONGEST_STRING, truncate, truncateRaw, truncateStrings } from '../lib/truncate.ts';
+import { LONGEST_STRING, truncate, truncateRaw, truncateStrings } from '../lib/truncate.ts';
 import type { OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { takeTaskEnd, takeTaskReport, takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { stopCheck } from './checks.ts';
 import { addCliGap, MINIMAL_MODE } from './cli-gaps.ts';
-import {
-  callDeferred,
-  callDenied,
-  deferredAgain,
-  deniedInTurn,
-  dropDeferred,
-  forgetCall,
-  keepCall,
-} from './denials.ts';
+import { callDeferred, callDenied, deferredAgain, deniedInTurn, dropDeferred, keepCall } from './denials.ts';
 import { checkCommandOutput, checkEcho, foreignControl, takeMode } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
 import { firstMessage } from './first-message.ts';
 import { hookChangedInput } from './hook-inputs.ts';
 import { hasUnreadMessages } from './message-delivery.ts';
 import { checkStrangers, peerMessage, takeStranger } from './peer-messages.ts';
-import { recordRuleUse } from './permission-rules.ts';
 import { noteFirstPhase } from './pipeline.ts';
 import { answerComments, followMessage } from './review-comments.ts';
-import { callBegan, callEnded } from './running-calls.ts';
-import { sandboxResult } from './sandbox-results.ts';
+import { callBegan } from './running-calls.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addEntry, addNotice, type SessionChange } from './session-change.ts';
 import { costOfTurn, countedTokens, spend, tokensOfTurn } from './spending.ts';
 import { closeStaleNetwork } from './stale-network.ts';
-import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
-import { loseUnconfirmed, settleByResult } from './unconfirmed-answers.ts';
+import { asked, initialized, refuse, response, withdrawn } from './take-requests.ts';
+import { toolResult } from './tool-results.ts';
+import { loseUnconfirmed } from './unconfirmed-answers.ts';
 import { limitWaitAfter, takeLimits } from './usage-limits.ts';
-import { takeWakeUpPlan, wokeUp } from './wake-ups.ts';
+import { wokeUp } from './wake-ups.ts';
 
 type Events = { [E in LastingEvent as E['type']]: E };
 type EventType = keyof Events;
@@ -260,36 +251,6 @@ function sayWhatWoke(change: SessionChange, at: string): void {
 
 /** The id of a content block, the same in the stream and in the transcript. */
 export const blockId = (apiMessageId: string, index: number): string => `${apiMessageId}:${index}`;
-
-/** What is shown of a call that an interrupt ended. The CLI tells Claude that the user refused it, which nobody did. */
-const STOPPED = {
-  before: 'Stopped before it ran. Nothing was done.',
-  running: 'Stopped while it ran. What it had done by then stands.',
-} as const;
-
-const isDenied = async ({ tx, change }: EventContext, toolUseId: string): Promise<boolean> =>
-  (await tx.requests.outcomesOf(change.record.stageId, toolUseId)).some(
-    (outcome) => outcome === 'denied' || outcome === 'timed-out',
-  );
-
-async function toolResult(context: EventContext, event: EventOf<'tool-result'>): Promise<void> {
-  const { tx, change } = context;
-  const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...told } = event;
-  const { stopped, ...result } = told;
-  const sandboxFailure = context.sandbox.isOn ? event.sandboxFailure : null;
-  const shown = { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) };
-  const isStopped = stopped !== undefined && !(await isDenied(context, event.toolUseId));
-  addEntry(change, tx.now, isStopped ? { ...shown, stopped, text: STOPPED[stopped] } : shown);
-  callEnded(change, event.toolUseId);
-  deferredAgain(change, event.toolUseId);
-  await sandboxResult(context, event);
-  await recordRuleUse(context, event);
-  if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
-  await closeStaleNetwork(context, false);
-  await takeWakeUpPlan(context, event);
-  if (isTold === true || !event.isError) forgetCall(change, event.toolUseId);
-  await settleByResult(tx, change.record.stageId, context.launchId, event);
-}
 
 async function tasksListed(context: EventContext, { tasks }: EventOf<'tasks'>): Promise<void> {
   const { tx, change } = context;

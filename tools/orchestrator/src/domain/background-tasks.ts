@@ -40,15 +40,15 @@ export async function takeTaskEnd(
   const { record } = change;
   const task = record.backgroundTasks.find((one) => one.taskId === taskId);
   if (task === undefined) return; // it ran in the foreground
-  if (isReported) {
-    if (runId !== '') change.record = { ...record, reports: [...record.reports.filter((id) => id !== runId), runId] };
-    return;
-  }
-  const sent = await tx.outbox.listOf(launchId, ['accepted', 'written', 'confirmed']);
+  const sent = isReported ? [] : await tx.outbox.listOf(launchId, ['accepted', 'written', 'confirmed']);
   const isAsked = sent.some(
     ({ body }) => body.kind === 'control' && body.request.subtype === 'stop_task' && body.request.task_id === taskId,
   );
-  if (!isAsked) noteEnded(change, tx.now, [task]);
+  // Of a command that a person stops, Claude is told with the next message; of an agent at once (seen with 2.1.330).
+  const isToldAtOnce = isReported || (isAsked && !isCommandTask(task));
+  if (isToldAtOnce && runId !== '')
+    change.record = { ...record, reports: [...record.reports.filter((id) => id !== runId), runId] };
+  if (!isReported && !isAsked) noteEnded(change, tx.now, [task]);
 }
 
 /** Claude has been told of the end of a task. */

@@ -132,7 +132,9 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
       const { stage, project } = await find(stageId);
       const { worktree, merged, completedAt, title } = stage;
       const idea = { method, title };
-      const plan = worktree === null ? null : await orNull(worktrees.planMerge(project, worktree, idea));
+      const planned = worktree === null ? null : await orNull(worktrees.planMerge(project, worktree, idea));
+      const waits = await refusalOf(() => requireNoWork(store, stageId));
+      const plan = planned === null || waits === null ? planned : { ...planned, refusal: waits };
       if (completedAt === null) return { plan, undo: null };
       return { plan, undo: { refusal: merged === null ? null : await worktrees.undoRefusal(project, merged) } };
     },
@@ -225,6 +227,19 @@ async function orNull<T>(work: Promise<T>): Promise<T | null> {
 
 /** Ending the process would end it, and what it was to write would be missing. */
 const NOT_DONE = 'Nothing was completed or merged, because work of';
+
+const requireNoWork = async ({ read }: Store, stageId: StageId): Promise<void> =>
+  requireNoAwaitedTasks(await read.sessions.find(stageId), NOT_DONE);
+
+async function refusalOf(work: () => Promise<void>): Promise<string | null> {
+  try {
+    await work();
+    return null;
+  } catch (error) {
+    if (error instanceof Rejection) return error.message;
+    throw error;
+  }
+}
 
 interface Order {
   stage: Stage;

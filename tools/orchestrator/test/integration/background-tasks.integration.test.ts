@@ -203,6 +203,8 @@ it('lets check, next phase, merge and the end of a stage wait for a background c
       code: 'background_work',
       message: expect.stringContaining('until test -e go'),
     });
+  const { completion } = await client.command('get_completion', of);
+  expect(completion.plan?.refusal).toContain('still runs in the background: until test -e go');
   await kit.endIdle();
   expect((await client.command('get_session', of)).session).toMatchObject({ state: 'idle', backgroundTasks: [{}] });
   expect((await client.command('get_phases', of)).phases).toMatchObject([{ phase: 'Build', endedAt: null }]);

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { setClocks } from '../../../test/support/set-clocks.ts';
 import { busyTestSession, turnEnded } from '../../../test/support/test-session.ts';
 import { openTestStore, silent, withFields } from '../../../test/support/test-store.ts';
+import { markTask } from '../../domain/background-tasks.ts';
+import { changeSession } from '../../domain/change-session.ts';
 import { startIdleWatch } from './idle-watch.ts';
 import { startSilenceWatch } from './silence-watch.ts';
 
@@ -89,6 +91,33 @@ it.each([0, DAY, -DAY])(
     expect(asked).toEqual([session.stageId]);
   },
 );
+
+it('asks a person once about a background command that is silent for long', async () => {
+  const { session, store, edges, pass } = await setUp();
+  const task = { taskId: 'b1', type: 'local_bash', description: 'Serve' };
+  await session.tell({ type: 'tasks', tasks: [task] }, turnEnded());
+  const find = vi.spyOn(store.read.sessions, 'find');
+  const { since } = watchSilence({ session, store, edges });
+  const look = async () => {
+    const before = find.mock.results.length;
+    await pass(11 * MINUTE);
+    await vi.waitFor(() => expect(find.mock.results.length).toBeGreaterThan(before));
+    await store.transact(async () => undefined); // after the transaction of the look
+  };
+  await look();
+  expect(await session.record()).toMatchObject({ state: 'idle', stalledSince: since });
+  const change = (mark: 'work' | 'keep-running') =>
+    store.transact((tx) =>
+      changeSession(tx, session.stageId, (one) => {
+        one.record = markTask(one.record, 'b1', mark);
+      }),
+    );
+  for (const mark of ['work', 'keep-running'] as const) {
+    await change(mark);
+    await look();
+    expect(await session.record()).toMatchObject({ stalledSince: null, backgroundTasks: [{ mark }] });
+  }
+});
 
 it('asks a silent session once, even if a look takes longer than the time between two', async () => {
   const { session, store, edges, pass } = await setUp();

@@ -9,6 +9,7 @@ import { PullRequestLine } from '../../../ui/pull-request-line.tsx';
 import { TextWithPath } from '../../../ui/text-with-path.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import type { CardData } from '../api/use-card.ts';
+import { backgroundWords } from '../model/card-words.ts';
 import { nowWords } from '../model/now-words.ts';
 import css from './row.module.css';
 
@@ -86,9 +87,8 @@ function Changes({ stage }: { stage: StageView }) {
   const { files = 0, additions = 0, deletions = 0 } = stage.session?.changes ?? {};
   const checks = checkResult(stage);
   const review = lastReview(stage);
-  const kept = stage.session?.backgroundTasks.length ?? 0;
-  const runs = kept === 0 ? '' : `${count(kept, 'command')} in the background`;
-  const told = [checks, review === null ? '' : reviewWords(review), runs].filter((words) => words !== '');
+  const said = [checks, review === null ? '' : reviewWords(review), backgroundWords(stage)];
+  const told = said.filter((words) => words !== '');
   const words = `${[...told, ''].join(', ')}${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
   return (
     <span className={css.words} data-code="true" role="img" aria-label={words} title={words}>

@@ -156,12 +156,19 @@ function runningWords(facts: CardFacts): Pick<CardWords, 'text'> {
   }
 }
 
+/** What a finished stage still runs: nothing waits for it. */
+export function backgroundWords({ session }: StageView): string {
+  const kept = session?.backgroundTasks.length ?? 0;
+  return kept === 0 ? '' : `${count(kept, 'command')} in the background`;
+}
+
 /** What a finished stage has changed, and what its checks and Claude's review say. */
 function finishedWords(stage: StageView): CardWords {
   const review = lastReview(stage);
   const hasNoResult = review !== null && reviewProblem(review.state) !== null;
   const isEmpty = stage.session?.changes?.files === 0;
-  const parts = [isEmpty ? 'No changes' : '', checkResult(stage), review === null ? '' : reviewWords(review)];
+  const said = [checkResult(stage), review === null ? '' : reviewWords(review), backgroundWords(stage)];
+  const parts = [isEmpty ? 'No changes' : '', ...said];
   return { text: parts.filter((words) => words !== '').join(', '), tone: hasNoResult ? 'fail' : 'plain' };
 }
 

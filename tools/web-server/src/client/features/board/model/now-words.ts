@@ -46,7 +46,7 @@ export function nowWords(now: SessionNow): NowWords {
     }
     case 'background': {
       const more = now.others === 0 ? '' : ` and ${now.others} more`;
-      return { kind: 'action', text: `in the background: ${now.action}${more}`, isCode: false, since: now.since };
+      return { kind: 'action', text: `waits for ${now.action}${more}`, isCode: false, since: now.since };
     }
     case 'review':
       return { kind: 'action', text: 'reviewing the changes', isCode: false, since: now.since };

@@ -52,8 +52,8 @@ export function TaskPanel({ stageId, session }: TaskPanelProps) {
           >
             {isAsked && (
               <Note>
-                Claude is done but for what runs here, and has not been heard of for a while. Is it meant to keep
-                running, like a dev server? Then nothing waits for it. If it is work, the stage goes on waiting.
+                Claude has finished, but this still runs. Is it meant to keep running, like a dev server? Then nothing
+                waits for it. If it is work, the stage goes on waiting.
               </Note>
             )}
             <ul className={css.list}>
