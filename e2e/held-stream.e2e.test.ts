@@ -10,8 +10,8 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
 import { isInstalled } from '../scripts/debian.ts';
 import { freePort } from '../test-support/free-port.ts';
-import { itAll } from '../test-support/it-all.ts';
 import { eventually, waitFor } from '../test-support/until.ts';
+import { ALL } from '../test-support/variants.ts';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
@@ -146,7 +146,7 @@ it('shows a request behind a proxy that holds 16 KB back, and says that it does'
   await showsRequestsAllTheSame(await openThrough((port, target) => holdBack(port, target, 16 * 1024)));
 });
 
-itAll.skipIf(!isInstalled('nginx'))(
+it.runIf(ALL && isInstalled('nginx'))(
   'shows a request behind an nginx that buffers and compresses everything',
   async () => {
     await showsRequestsAllTheSame(await openThrough(bufferingNginx));

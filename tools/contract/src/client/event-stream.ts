@@ -87,7 +87,7 @@ function askForEvents(
 ): Promise<Response> {
   const resume: Record<string, string> = since === null ? {} : { 'last-event-id': String(since) };
   const headers = { accept: 'text/event-stream', ...resume };
-  return call(serviceRoutes.events, wait === null ? {} : { wait }, { headers, signal });
+  return call(serviceRoutes.events, wait === null ? {} : { wait }, { headers, signal, isUncached: true });
 }
 
 type Parts = EventStreamOptions & {
