@@ -75,22 +75,29 @@ http { access_log off; ${places.join(' ')}
   await eventually(() => fetch(`http://127.0.0.1:${port}/api/health`));
 }
 
-/** A forwarded port on which everything can be dropped in both directions, as on a phone without a network: no end, no error. */
+/**
+ * A forwarded port behind which the network can go away, as that of a phone: what was asked of the event stream then stays silent for
+ * ever, without an end or an error, and everything else arrives once the network is back, as TCP sends it again.
+ */
 async function dropping(port: number, target: number): Promise<{ drop(): void; pass(): void }> {
   const sockets = new Set<Socket>();
+  const late: (() => void)[] = [];
   let isDropping = false;
   const tunnel = createServer((socket) => {
     const onward = connect(target, '127.0.0.1');
-    // One that was dropped something stays silent, as the connection of a device that has another address now.
-    let isDead = isDropping;
+    let isStream = false;
+    let isDead = false;
     for (const [from, to] of [
       [socket, onward],
       [onward, socket],
     ] as const) {
       sockets.add(from);
       from.on('data', (data) => {
-        isDead ||= isDropping;
-        if (!isDead) to.write(data);
+        if (from === socket) isStream = String(data).startsWith('GET /api/events');
+        isDead ||= isDropping && isStream;
+        if (isDead) return;
+        if (isDropping) late.push(() => to.write(data));
+        else to.write(data);
       });
       from.on('error', () => to.destroy());
       from.on('close', () => to.destroy());
@@ -107,6 +114,7 @@ async function dropping(port: number, target: number): Promise<{ drop(): void; p
     },
     pass: () => {
       isDropping = false;
+      for (const send of late.splice(0)) send();
     },
   };
 }
