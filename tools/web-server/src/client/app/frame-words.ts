@@ -47,7 +47,7 @@ const ABSENCES = {
   },
   proxy: {
     says: 'A proxy holds up live updates.',
-    so: "This page asks for news instead: requests arrive and can be answered, and Claude's text appears once it is complete. Turn off buffering in the proxy for /api/events.",
+    so: "This page asks for news instead: requests arrive and can be answered, and Claude's text appears once it is complete. Turn off buffering in the proxy.",
     inShort: 'Asking for news instead.',
   },
 } as const satisfies Record<string, AbsenceWords>;
