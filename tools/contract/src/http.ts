@@ -28,8 +28,11 @@ export type OrchestratorStatus = z.infer<typeof OrchestratorStatus>;
 
 /** The data of events that are neither stored nor replayed. */
 export const streamEventData = {
-  /** The first event of every stream: its id, for `watch`, and the number after which it continues. */
-  stream: z.object({ streamId: z.uuid(), seq: z.int().nonnegative() }),
+  /**
+   * The first event of every stream: its id, for `watch`, the number after which it continues, and how often it has a heartbeat
+   * at least.
+   */
+  stream: z.object({ streamId: z.uuid(), seq: z.int().nonnegative(), heartbeatMs: z.int().positive().optional() }),
   /** Second on every stream, and on every change. */
   'orchestrator-status': z.object({ status: OrchestratorStatus }),
   /** Events before `seq` cannot be replayed: reload the board. The stream continues after `seq`. */

@@ -377,11 +377,6 @@ describe('all files', () => {
     expect(reading.map((file) => file.path).filter((path) => !EDGES.test(path))).toEqual([]);
   });
 
-  it('can be read in a sitting', () => {
-    const long = files.filter((file) => file.lines > (file.isTest ? 400 : 300));
-    expect(long.map((file) => `${file.path} has ${file.lines} lines`)).toEqual([]);
-  });
-
   /** Rings that are still to be opened. None may come to them. */
   const KNOWN_RINGS = [
     'web-server/src/client/app/pages.tsx',

@@ -44,7 +44,7 @@ it('begins with its id and the number from which it continues, then passes on ne
   await expect
     .poll(() => opened.events)
     .toEqual([
-      { event: 'stream', id: null, data: { streamId: expect.any(String), seq: 1 } },
+      { event: 'stream', id: null, data: { streamId: expect.any(String), seq: 1, heartbeatMs: 60_000 } },
       { event: 'orchestrator-status', id: null, data: { status: 'ready' } },
       {
         event: 'notices-updated',
@@ -264,7 +264,7 @@ it('cuts off a client that does not read, and lets it catch up by replay', async
 });
 
 it('sends a comment at intervals, and ends a stream whose login has ended', async () => {
-  const { orchestrator, stream } = await start({ heartbeatMs: 10 });
+  const { orchestrator, stream } = await start({ heartbeatMs: 10, loginCheckMs: 10 });
   const opened = await stream();
   await expect.poll(opened.text).toContain('\n\n: heartbeat\n\n');
   orchestrator.logins.clear();
@@ -360,4 +360,26 @@ it('sends unstored messages after the events that came before them', async () =>
   await expect
     .poll(() => opened.events.slice(3).map(({ event }) => event))
     .toEqual(['mode-changed', 'notices-updated', 'mode-changed']);
+});
+
+it('with `wait`, ends with the first events, or once the time is over', async () => {
+  const { orchestrator, client, stream } = await start({ prepare: (fake) => void fake.store() });
+  const known = await stream('?wait=0', { 'Last-Event-ID': '1' });
+  await expect.poll(known.closed).toBe(true);
+  expect([known.ids(), known.named('stream')]).toEqual([[], [expect.objectContaining({ event: 'stream' })]]);
+
+  for (let i = 0; i < 1_200; i++) orchestrator.store();
+  orchestrator.emit();
+  await expect.poll(client.seq).toBe(1_202);
+  const behind = await stream('?wait=20000', { 'Last-Event-ID': '1' });
+  await expect.poll(behind.closed).toBe(true);
+  expect(behind.ids()).toEqual(upTo(1_202, 2));
+
+  const waiting = await stream('?wait=20000', { 'Last-Event-ID': '1202' });
+  await expect.poll(() => waiting.named('stream').length).toBe(1);
+  expect(waiting.closed()).toBe(false);
+  orchestrator.emit();
+  await expect.poll(waiting.closed).toBe(true);
+  expect(waiting.ids()).toEqual([1_203]);
+  expect((await stream('?wait=3600000')).status).toBe(400);
 });

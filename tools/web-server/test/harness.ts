@@ -13,7 +13,7 @@ import { createFakeOrchestrator, GOOD_TOKEN, SECRET } from './fake-orchestrator.
 
 export interface HarnessOptions
   extends Partial<AppSettings>,
-    Partial<Pick<EventHubParts, 'heartbeatMs' | 'maxUnreadBytes'>> {
+    Partial<Pick<EventHubParts, 'heartbeatMs' | 'loginCheckMs' | 'maxUnreadBytes'>> {
   now?: () => number;
   /** The default is `error`. */
   logLevel?: string;
@@ -45,6 +45,7 @@ export async function startHarness(options: HarnessOptions = {}) {
     orchestrated = true,
     prepare,
     heartbeatMs = 60_000,
+    loginCheckMs = 60_000,
     maxUnreadBytes = 4 * 1024 * 1024,
     ...settings
   } = options;
@@ -59,7 +60,7 @@ export async function startHarness(options: HarnessOptions = {}) {
   const url = orchestrated ? orchestrator.url() : 'ws://127.0.0.1:9';
   const client = createOrchestratorClient({ url, secret: SECRET, log, maxBackoffMs: 50 });
   life.onStop('client', client.close);
-  const hub = createEventHub({ client, log, heartbeatMs, maxUnreadBytes });
+  const hub = createEventHub({ client, log, heartbeatMs, loginCheckMs, maxUnreadBytes });
   life.onStop('hub', hub.close);
   const { app }: { app: FastifyInstance } = await buildApp({
     client,

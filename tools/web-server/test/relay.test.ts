@@ -192,8 +192,17 @@ it('opens an editor only for a browser on this machine', async () => {
       headers: { ...bearer, ...headers },
     });
   for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) expect((await open(address)).statusCode).toBe(200);
-  const tunnelled = await open('127.0.0.1', { 'x-forwarded-for': '192.168.1.7' });
-  expect(tunnelled.json()).toMatchObject({ status: 409, code: 'not_this_machine' });
+  for (const [name, value] of [
+    ['x-forwarded-for', '192.168.1.7'],
+    ['forwarded', 'for=192.168.1.7'],
+    ['x-forwarded-proto', 'https'], // of a proxy that does not tell the client's address
+    ['x-forwarded-host', 'localhost'],
+    ['x-real-ip', '192.168.1.7'],
+    ['via', '1.1 proxy'],
+  ] as const) {
+    const passedOn = await open('127.0.0.1', { [name]: value });
+    expect([name, passedOn.json()]).toEqual([name, expect.objectContaining({ status: 409, code: 'not_this_machine' })]);
+  }
   // Plain HTTP from another machine gets no answer at all.
   expect((await open('192.168.1.7')).json()).toMatchObject({ status: 403, code: 'wrong_origin' });
 });

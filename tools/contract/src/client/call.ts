@@ -30,6 +30,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Send the request even if the user leaves the page. */
   keepalive?: boolean;
+  /** Never wait for another request of the same URL, as a browser's cache does. */
+  isUncached?: boolean;
   headers?: Record<string, string>;
 }
 
@@ -64,7 +66,7 @@ export function createCalls(parts: CallParts): Calls {
     }
   }
 
-  async function call(route: Route, fields: object, { signal, keepalive, headers }: CallOptions = {}) {
+  async function call(route: Route, fields: object, { signal, keepalive, isUncached, headers }: CallOptions = {}) {
     const { url, body } = toRequest(route, fields);
     const sent = given(`${origin}${url}`, {
       method: route.method,
@@ -72,6 +74,7 @@ export function createCalls(parts: CallParts): Calls {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
       ...(keepalive === true && { keepalive }),
+      ...(isUncached === true && { cache: 'no-store' as const }),
     });
     const response = await read(sent, signal);
     if (response.ok) return response;

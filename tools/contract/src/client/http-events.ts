@@ -1,6 +1,6 @@
 import { pause } from '@callboard/runtime/waits';
 import type { Calls } from './call.ts';
-import { readEventStream } from './event-stream.ts';
+import { type EventStreamOptions, readEventStream } from './event-stream.ts';
 import { readMessage } from './sse-reader.ts';
 import { type StreamItem, TransportError } from './transport.ts';
 
@@ -25,6 +25,8 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
   let { since } = parts;
   let status: string | null = null;
   let pauseMs = FIRST_PAUSE_MS;
+  /** The last connection was lost, or is held up by a proxy: the next one polls from its beginning. */
+  let isSuspect = false;
   /** The connection ends because another one is wanted. */
   let isMoving = false;
   const onMove = () => {
@@ -32,7 +34,13 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
   };
   while (!signal.aborted) {
     try {
-      for await (const item of oneConnection({ ...parts, since, onMove })) {
+      const onHeldUp = (isHeldUp: boolean) => {
+        isSuspect = isHeldUp;
+      };
+      const onPosition = (seq: number) => {
+        since ??= seq;
+      };
+      for await (const item of oneConnection({ ...parts, since, isSuspect, onMove, onHeldUp, onPosition })) {
         pauseMs = FIRST_PAUSE_MS;
         if (item.type === 'stream') since ??= item.data.seq;
         else if (item.type === 'resync') since = item.data.seq;
@@ -44,6 +52,7 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof TransportError) || !error.isTransient) throw error;
+      isSuspect ||= error.code === 'network';
     }
     if (signal.aborted) return;
     if (isMoving) {
@@ -58,8 +67,10 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
 }
 
 /** Yields the items of one connection until it ends; throws `network` if it is lost. */
-async function* oneConnection(parts: HttpEventsParts & { onMove: () => void }) {
-  const { call, since, silenceMs, onOpen, onEnd, onMove } = parts;
+async function* oneConnection(
+  parts: HttpEventsParts & Pick<EventStreamOptions, 'isSuspect' | 'onHeldUp' | 'onPosition'> & { onMove: () => void },
+) {
+  const { call, since, silenceMs, isSuspect, onHeldUp, onPosition, onOpen, onEnd, onMove } = parts;
   let streamId: string | null = null;
   const over = new AbortController();
   const reopen = () => {
@@ -68,7 +79,8 @@ async function* oneConnection(parts: HttpEventsParts & { onMove: () => void }) {
   };
   try {
     const signal = AbortSignal.any([parts.signal, over.signal]);
-    const options = { since, signal, ...(silenceMs !== undefined && { silenceMs }) };
+    const told = { isSuspect, onHeldUp, onPosition, ...(silenceMs !== undefined && { silenceMs }) };
+    const options = { since, signal, ...told };
     for await (const raw of readEventStream(call, options)) {
       const item = readMessage(raw, 'whole');
       if (item?.type === 'stream') {

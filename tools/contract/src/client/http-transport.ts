@@ -9,7 +9,7 @@ import { createStreamWatch } from './stream-watch.ts';
 import { type ClientCommand, type Transport, TransportError } from './transport.ts';
 
 export interface HttpTransportOptions extends CallParts {
-  /** A stream without data for this long, not even a heartbeat, is reopened. */
+  /** A stream without data for this long, not even a heartbeat, is reopened. The default is two heartbeats. */
   silenceMs?: number;
   /** The longest pause between two attempts to open a stream. */
   maxPauseMs?: number;
@@ -27,7 +27,7 @@ const hasOwnId = (input: object): boolean => 'creationId' in input || ('message'
 
 /** Creates a transport over REST and server-sent events, for browsers and Node. */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  const { silenceMs, maxPauseMs = 2_000, resendMs = 0 } = options;
+  const { silenceMs, maxPauseMs = 1_000, resendMs = 0 } = options;
   const calls = createCalls(options);
   const { call } = calls;
   const give = createCommand(calls);

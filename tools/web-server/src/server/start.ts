@@ -31,6 +31,7 @@ export interface WebServer {
 export interface WebServerSettings extends Omit<AppSettings, 'host' | 'port' | 'reach'> {
   /** Of the event streams. */
   heartbeatMs: number;
+  loginCheckMs: number;
   maxUnreadBytes: number;
   /** Of the connection to the orchestrator. */
   pingMs: number;
@@ -48,7 +49,8 @@ const defaults: WebServerSettings = {
   streamsPerLogin: 50,
   maxHalfOpen: 500,
   headersTimeoutMs: 20_000,
-  heartbeatMs: 15_000,
+  heartbeatMs: 2_000, // a client notices within two of them that its connection is dead
+  loginCheckMs: 15_000,
   maxUnreadBytes: 4 * 1024 * 1024,
   pingMs: 15_000, // finds a process that hangs, not one that is slow; the end of a process is noticed at once
   maxBackoffMs: 1_000,
@@ -65,7 +67,7 @@ export async function startWebServer(
   log: FastifyBaseLogger,
   overrides: Partial<WebServerSettings> = {},
 ): Promise<WebServer> {
-  const { heartbeatMs, maxUnreadBytes, pingMs, maxBackoffMs, certificateMs, onNotice, ...settings } = {
+  const { heartbeatMs, loginCheckMs, maxUnreadBytes, pingMs, maxBackoffMs, certificateMs, onNotice, ...settings } = {
     ...defaults,
     ...overrides,
   };
@@ -76,7 +78,7 @@ export async function startWebServer(
     const inner = createOrchestratorClient({ ...orchestrator, log, heartbeatMs: pingMs, maxBackoffMs });
     life.onStop('orchestrator client', () => inner.close());
     const { client, warn } = withOwnWarning(inner);
-    const hub = createEventHub({ client, log, heartbeatMs, maxUnreadBytes });
+    const hub = createEventHub({ client, log, heartbeatMs, loginCheckMs, maxUnreadBytes });
     life.onStop('event hub', () => hub.close());
     const { app, setCertificate } = await buildApp({
       ...{ client, hub, log, certificate },

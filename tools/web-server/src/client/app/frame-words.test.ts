@@ -18,7 +18,9 @@ it('has a word for what is wrong, and none while all is well', () => {
 });
 
 it('says what an absence means and what to do', () => {
-  expect(absenceWords({ connection: 'connecting', orchestrator: 'ready' })).toBeNull();
-  expect(absenceWords({ connection: 'lost', orchestrator: 'ready' })?.so).toContain('start it again');
-  expect(absenceWords({ connection: 'open', orchestrator: 'unreachable' })?.so).toContain('processes continue');
+  const well = { connection: 'open', orchestrator: 'ready', isHeldUp: false } as const;
+  expect(absenceWords({ ...well, connection: 'connecting' })).toBeNull();
+  expect(absenceWords({ ...well, connection: 'lost' })?.so).toContain('start it again');
+  expect(absenceWords({ ...well, orchestrator: 'unreachable' })?.so).toContain('processes continue');
+  expect(absenceWords({ ...well, isHeldUp: true })?.says).toContain('proxy');
 });

@@ -45,13 +45,20 @@ const ABSENCES = {
     so: 'Reconnecting... Running Claude processes continue; answers are sent once it is back, while this page stays open.',
     inShort: 'Claude processes continue.',
   },
+  proxy: {
+    says: 'A proxy holds up live updates.',
+    so: "This page asks for news instead: requests arrive and can be answered, and Claude's text appears once it is complete. Turn off buffering in the proxy.",
+    inShort: 'Asking for news instead.',
+  },
 } as const satisfies Record<string, AbsenceWords>;
 
-/** What the bar says while a part of Callboard cannot be reached; null while all can. */
+/** What the bar says while a part of Callboard cannot be reached, or not as it should; null while all is well. */
 export function absenceWords({
   connection,
   orchestrator,
-}: Pick<StreamState, 'connection' | 'orchestrator'>): AbsenceWords | null {
+  isHeldUp,
+}: Pick<StreamState, 'connection' | 'orchestrator' | 'isHeldUp'>): AbsenceWords | null {
   if (connection === 'lost') return ABSENCES.connection;
-  return orchestrator === 'unreachable' ? ABSENCES.orchestrator : null;
+  if (orchestrator === 'unreachable') return ABSENCES.orchestrator;
+  return isHeldUp ? ABSENCES.proxy : null;
 }

@@ -18,8 +18,12 @@ interface PageLogin {
 /** How this page has proved itself to the server. */
 const pageLogin = createStore<PageLogin>(() => ({ token: null, loginId: null, proving: null }));
 
+/** One proof is shared by all requests, so one that was lost on its way must not keep them waiting. */
+const PROOF_MS = 5_000;
+
 async function prove(): Promise<Proof> {
-  const challenge = await fetch(serviceRoutes.loginNonce.path);
+  const signal = AbortSignal.timeout(PROOF_MS);
+  const challenge = await fetch(serviceRoutes.loginNonce.path, { cache: 'no-store', signal });
   if (!challenge.ok) return { refusal: challenge };
   const { nonce } = Challenge.parse(await challenge.json());
   // Without a key the server says what is wrong: the key was lost, or there is no login.
@@ -29,6 +33,7 @@ async function prove(): Promise<Proof> {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
+    signal,
   });
   if (!reply.ok) return { refusal: reply };
   const { token, loginId } = PageToken.parse(await reply.json());

@@ -1,4 +1,4 @@
-import type { RawMessage } from '@callboard/contract/client';
+import { type RawMessage, TransportError } from '@callboard/contract/client';
 import { client, isLoggedOut } from '../lib/api-client.ts';
 
 export interface EventStreamOptions {
@@ -6,6 +6,8 @@ export interface EventStreamOptions {
   since: () => number;
   onMessage: (message: RawMessage) => void;
   onOpen: () => void;
+  /** A proxy holds the stream back, and polls take its place; or no longer. */
+  onHeldUp: (isHeldUp: boolean) => void;
   /** The connection is gone; it is retried. `failures` counts the attempts in a row. */
   onLost: (failures: number) => void;
 }
@@ -13,20 +15,26 @@ export interface EventStreamOptions {
 export interface OpenEventStream {
   /** Ends this connection and opens another at once, if there is one: `onLost(0)`, then `onOpen`. */
   reopen(): void;
+  /** Opens another connection unless this one has brought something just now: the device may have slept, or changed its network. */
+  check(): void;
   close(): void;
 }
 
-const RETRY_MS = [250, 500, 1_000, 2_000];
-const SLEPT_MS = 60_000;
+const RETRY_MS = [250, 500, 1_000];
+/** Longer than from one heartbeat to the next. */
+const QUIET_MS = 3_000;
 
 /**
  * Reads the event stream, and reconnects until closed. It uses `fetch` because a page proves itself in a header, which
  * the browser's own `EventSource` cannot send.
  */
-export function openEventStream({ since, onMessage, onOpen, onLost }: EventStreamOptions): OpenEventStream {
+export function openEventStream({ since, onMessage, onOpen, onHeldUp, onLost }: EventStreamOptions): OpenEventStream {
   let connection: AbortController | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
+  /** The last connection was lost, or is held up: the next one polls from its beginning. */
+  let isSuspect = false;
+  const heard = createStopwatch();
 
   function connect(): void {
     clearTimeout(timer);
@@ -42,7 +50,14 @@ export function openEventStream({ since, onMessage, onOpen, onLost }: EventStrea
   /** Resolves when the server ends the stream. */
   async function read(current: AbortController): Promise<void> {
     try {
-      const messages = client.stream({ since: since(), signal: current.signal, onOpen: () => opened(current) });
+      const messages = client.stream({
+        since: since(),
+        signal: current.signal,
+        isSuspect,
+        onOpen: () => opened(current),
+        onHeldUp: (isHeldUp) => heldUp(current, isHeldUp),
+        onBytes: heard.restart,
+      });
       for await (const message of messages) {
         if (current !== connection) return;
         onMessage(message);
@@ -58,25 +73,28 @@ export function openEventStream({ since, onMessage, onOpen, onLost }: EventStrea
     onOpen();
   }
 
+  function heldUp(current: AbortController, isHeldUp: boolean): void {
+    if (current !== connection) return;
+    isSuspect = isHeldUp;
+    onHeldUp(isHeldUp);
+  }
+
   function lost(current: AbortController, error?: unknown): void {
     if (current !== connection) return;
+    isSuspect ||= error instanceof TransportError && error.code === 'network';
     // If the login has ended, the board should find out at once.
     failures += isLoggedOut(error) ? 2 : 1;
     timer = setTimeout(connect, RETRY_MS[Math.min(failures, RETRY_MS.length) - 1]);
     onLost(failures);
   }
 
-  const retryNow = () => {
-    if (failures > 0) connect();
-  };
-  let hiddenAt = Date.now();
-  const onVisibility = () => {
-    if (document.visibilityState === 'hidden') hiddenAt = Date.now();
-    // After a sleep the connection may be dead without notice.
-    else if (failures > 0 || Date.now() - hiddenAt > SLEPT_MS) connect();
-  };
-  window.addEventListener('online', retryNow);
-  document.addEventListener('visibilitychange', onVisibility);
+  function check(): void {
+    if (connection === undefined || (failures === 0 && heard.elapsedMs() < QUIET_MS)) return;
+    isSuspect = true;
+    heard.restart();
+    connect();
+  }
+  const unlisten = onReturn(check);
   connect();
   return {
     reopen() {
@@ -84,13 +102,39 @@ export function openEventStream({ since, onMessage, onOpen, onLost }: EventStrea
       onLost(0);
       connect();
     },
+    check,
     close() {
       const last = connection;
       connection = undefined;
       clearTimeout(timer);
       last?.abort();
-      window.removeEventListener('online', retryNow);
-      document.removeEventListener('visibilitychange', onVisibility);
+      unlisten();
     },
+  };
+}
+
+/** Calls when the page is looked at again, or the network is back. Returns how to stop. */
+export function onReturn(call: () => void): () => void {
+  const ifVisible = () => {
+    if (document.visibilityState === 'visible') call();
+  };
+  window.addEventListener('online', call);
+  window.addEventListener('pageshow', call);
+  document.addEventListener('visibilitychange', ifVisible);
+  return () => {
+    window.removeEventListener('online', call);
+    window.removeEventListener('pageshow', call);
+    document.removeEventListener('visibilitychange', ifVisible);
+  };
+}
+
+/** Of the time of day, which goes on while a device sleeps. */
+function createStopwatch() {
+  let since = Date.now();
+  return {
+    restart: (): void => {
+      since = Date.now();
+    },
+    elapsedMs: (): number => Date.now() - since,
   };
 }

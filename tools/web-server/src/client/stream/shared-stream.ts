@@ -1,5 +1,5 @@
 import type { RawMessage } from '@callboard/contract/client';
-import { openEventStream } from './event-source.ts';
+import { type OpenEventStream, onReturn, openEventStream } from './event-source.ts';
 import { seekLeadership } from './leadership.ts';
 import { openTabChannel, type TabChannel, type TabMessage, tabsCanShare } from './tab-messages.ts';
 
@@ -8,6 +8,8 @@ export interface SharedStreamOptions {
   onMessage: (message: RawMessage) => void;
   /** The connection is open (again). `since` is the `seq` it started at. */
   onOpen: (since: number) => void;
+  /** A proxy holds the stream back, and polls take its place; or no longer. */
+  onHeldUp: (isHeldUp: boolean) => void;
   onLost: (failures: number) => void;
   /** The stages all tabs together watch, on each change. Called only in the tab that holds the stream. */
   onWatched: (stageIds: string[]) => void;
@@ -25,33 +27,46 @@ export interface SharedStream {
 const CHANNEL = 'callboard-events-2';
 /** How long a leader may take to answer, and how often a visible tab pings it. */
 const ANSWER_MS = 2_000;
-const PING_MS = 15_000;
+const PING_MS = 5_000;
 
 /** Opens one event stream for all tabs of the browser, or one for each tab if they cannot talk to each other. */
 export function openSharedStream(options: SharedStreamOptions): SharedStream {
   return tabsCanShare() ? openBetweenTabs(options) : openAlone(options);
 }
 
-function openAlone({ since, onMessage, onOpen, onLost, onWatched }: SharedStreamOptions): SharedStream {
+function openAlone({
+  since,
+  onMessage,
+  onOpen,
+  onHeldUp,
+  onLost,
+  onWatched,
+}: SharedStreamOptions): SharedStream & Pick<OpenEventStream, 'check'> {
   let from = since();
   const startAt = () => {
     from = since();
     return from;
   };
-  const stream = openEventStream({ since: startAt, onMessage, onLost, onOpen: () => onOpen(from) });
-  return { watch: onWatched, reopen: stream.reopen, close: stream.close };
+  const stream = openEventStream({ since: startAt, onMessage, onHeldUp, onLost, onOpen: () => onOpen(from) });
+  return { watch: onWatched, reopen: stream.reopen, check: stream.check, close: stream.close };
 }
 
 interface Leader {
   /** Tells the other tabs the state of the connection. */
   tellConnection(): void;
   reopen(): void;
+  /** Makes sure that the connection is alive. */
+  check(): void;
   stop(): void;
 }
 
 /** Holds the stream for all tabs: passes on its messages and the state of the connection. */
 function beginLeading(options: SharedStreamOptions, channel: TabChannel, opened: () => void): Leader {
-  let state: { connection: 'open' | 'lost'; since: number } = { connection: 'lost', since: options.since() };
+  let state: { connection: 'open' | 'lost'; since: number; isHeldUp: boolean } = {
+    connection: 'lost',
+    since: options.since(),
+    isHeldUp: false,
+  };
   const tellConnection = () => channel.post({ type: 'connection', ...state });
   channel.post({ type: 'who-watches' });
   const stream = openAlone({
@@ -61,18 +76,23 @@ function beginLeading(options: SharedStreamOptions, channel: TabChannel, opened:
       options.onMessage(message);
     },
     onOpen(since) {
-      state = { connection: 'open', since };
+      state = { ...state, connection: 'open', since };
       tellConnection();
       options.onOpen(since);
       opened();
     },
+    onHeldUp(isHeldUp) {
+      state = { ...state, isHeldUp };
+      tellConnection();
+      options.onHeldUp(isHeldUp);
+    },
     onLost(failures) {
-      state = { connection: 'lost', since: options.since() };
+      state = { ...state, connection: 'lost', since: options.since() };
       tellConnection();
       options.onLost(failures);
     },
   });
-  return { tellConnection, reopen: stream.reopen, stop: stream.close };
+  return { tellConnection, reopen: stream.reopen, check: stream.check, stop: stream.close };
 }
 
 function openBetweenTabs(options: SharedStreamOptions): SharedStream {
@@ -92,13 +112,19 @@ function openBetweenTabs(options: SharedStreamOptions): SharedStream {
       if (leader === undefined) return;
       tellWatched();
       leader.tellConnection();
+      leader.check(); // this tab may be hidden, and its timers slow
       return;
     }
     heardAt = Date.now();
     if (message.type === 'message') options.onMessage(message.message);
     else if (message.type === 'who-watches') ping();
-    else if (message.connection === 'open') options.onOpen(message.since);
+    else tellOptions(message);
+  }
+
+  function tellOptions({ connection, since, isHeldUp = false }: TabMessage & { type: 'connection' }): void {
+    if (connection === 'open') options.onOpen(since);
     else options.onLost(1);
+    options.onHeldUp(isHeldUp);
   }
 
   const leadership = seekLeadership(() => {
@@ -134,10 +160,10 @@ function openBetweenTabs(options: SharedStreamOptions): SharedStream {
 function askRegularly(ask: () => void): () => void {
   const askIfVisible = () => document.visibilityState === 'visible' && ask();
   const timer = setInterval(askIfVisible, PING_MS);
-  document.addEventListener('visibilitychange', askIfVisible);
+  const unlisten = onReturn(askIfVisible);
   askIfVisible();
   return () => {
     clearInterval(timer);
-    document.removeEventListener('visibilitychange', askIfVisible);
+    unlisten();
   };
 }

@@ -66,6 +66,7 @@ export function startStream(cache: QueryClient): BoardStream {
       since: seq,
       onMessage: receiver.onMessage,
       onOpen,
+      onHeldUp: (isHeldUp) => store.getState().isHeldUp !== isHeldUp && store.setState({ isHeldUp }),
       onLost,
       onWatched: subscription.want,
     });

@@ -8,6 +8,8 @@ type Connection = 'connecting' | 'open' | 'lost';
 /** What the event stream says beside the query cache. */
 export interface StreamState {
   connection: Connection;
+  /** Something between this page and Callboard holds the stream back; polls take its place, without live text. */
+  isHeldUp: boolean;
   orchestrator: 'ready' | 'unreachable';
   /** Why this browser is not logged in: its login has ended, or its key is gone. Null while it is logged in. */
   loggedOut: 'ended' | 'key-lost' | null;
@@ -23,6 +25,7 @@ export type StreamStore = StoreApi<StreamState>;
 export const createStreamStore = (): StreamStore =>
   createStore<StreamState>(() => ({
     connection: 'connecting',
+    isHeldUp: false,
     orchestrator: 'ready',
     loggedOut: null,
     awayLong: false,

@@ -107,7 +107,13 @@ function createMachine(stored: readonly BoardEvent[]) {
     about: () => null,
     close: () => Promise.resolve(),
   };
-  const hub = createEventHub({ client: orchestrator, log, heartbeatMs: 60_000, maxUnreadBytes: 1_000_000 });
+  const hub = createEventHub({
+    client: orchestrator,
+    log,
+    heartbeatMs: 60_000,
+    loginCheckMs: 60_000,
+    maxUnreadBytes: 1_000_000,
+  });
   feed.begin(told);
 
   function disconnects(): void {
@@ -193,7 +199,11 @@ function comeTo(
 ): void {
   one?.leave();
   if (one === undefined || to === undefined) return;
-  to.join(one.open(), one.since(), { key: 'one', loginId: null, stillAllowed: () => Promise.resolve(true) });
+  to.join(
+    one.open(),
+    { since: one.since(), waitMs: null },
+    { key: 'one', loginId: null, stillAllowed: () => Promise.resolve(true) },
+  );
 }
 
 /** Lets everything run that waits for nothing. */

@@ -7,7 +7,7 @@ import { OrchestratorUnreachable, Rejection } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 import { NOT_CONNECTED } from '../orchestrator/connection.ts';
 import type { RawEvent } from '../orchestrator/raw-event.ts';
-import { createEventStream, type EventStream } from './event-stream.ts';
+import { createEventStream, type EventStream, type EventStreamParts } from './event-stream.ts';
 import { type EventText, passingEvent, storedEvent } from './sse.ts';
 
 /** The login that a stream belongs to. */
@@ -16,9 +16,12 @@ export interface StreamOwner {
   key: string;
   /** Null for an API token. */
   loginId: string | null;
-  /** Whether the login is still valid; checked at each heartbeat. */
+  /** Whether the login is still valid; checked once in a while. */
   stillAllowed: () => Promise<boolean>;
 }
+
+/** Where a stream begins and ends. */
+export type StreamStart = Pick<EventStreamParts, 'since' | 'waitMs'>;
 
 export interface EventHub {
   /** Throws `OrchestratorUnreachable` while no stream can begin. */
@@ -26,7 +29,7 @@ export interface EventHub {
   /** Throws `too_many_streams` if the credential has reached its limit of streams. */
   requireRoom(ownerKey: string, max: number): void;
   /** Begins a stream on a response whose head is written, until the response closes. */
-  join(out: Writable, since: number | null, owner: StreamOwner): void;
+  join(out: Writable, start: StreamStart, owner: StreamOwner): void;
   /**
    * Sets the stages whose text deltas this stream gets. Resolves once the orchestrator knows them; while it is unreachable,
    * they are kept and sent with the next connection. Rejects with `not_found` if the stream is not open, or not this owner's.
@@ -43,6 +46,8 @@ export interface EventHubParts {
   client: OrchestratorClient;
   log: FastifyBaseLogger;
   heartbeatMs: number;
+  /** How often each stream's login is checked. */
+  loginCheckMs: number;
   maxUnreadBytes: number;
 }
 
@@ -59,7 +64,7 @@ const MAX_WATCHED = 1_000;
 const MAX_ENDED = 1_000;
 
 /** Distributes the orchestrator's events to the clients' streams. */
-export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: EventHubParts): EventHub {
+export function createEventHub({ client, log, heartbeatMs, loginCheckMs, maxUnreadBytes }: EventHubParts): EventHub {
   const members = new Map<string, Member>();
   const endedLogins = createRecentSet(MAX_ENDED);
   const watching = createWatching({ client, log }, () => [...members.values()].flatMap(({ watched }) => [...watched]));
@@ -99,16 +104,16 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     },
   });
 
-  const beatAll = () => [...members.values()].forEach((member) => void beat(member));
-  const heartbeat = setInterval(beatAll, heartbeatMs).unref();
+  const heartbeat = setInterval(() => each((stream) => stream.heartbeat()), heartbeatMs).unref();
+  const loginCheck = setInterval(() => [...members.values()].forEach(endIfLoggedOut), loginCheckMs).unref();
 
   function endLogin(loginId: string): void {
     endedLogins.add(loginId);
     for (const { stream, owner } of [...members.values()]) if (owner.loginId === loginId) stream.end();
   }
 
-  function join(out: Writable, since: number | null, owner: StreamOwner): void {
-    const stream = createEventStream({ id: uuidv7(), out, since, client, maxUnreadBytes, log });
+  function join(out: Writable, { since, waitMs }: StreamStart, owner: StreamOwner): void {
+    const stream = createEventStream({ id: uuidv7(), out, since, waitMs, heartbeatMs, client, maxUnreadBytes, log });
     members.set(stream.id, { stream, owner, watched: new Set() });
     const leave = () => {
       members.delete(stream.id);
@@ -126,7 +131,6 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     await watching.update();
   }
 
-  const endAll = () => each((stream) => stream.end());
   return {
     requireReady() {
       if (client.seq() === null) throw new OrchestratorUnreachable(NOT_CONNECTED);
@@ -138,18 +142,16 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     join,
     watch,
     openStreams: () => members.size,
-    endAll,
+    endAll: () => each((stream) => stream.end()),
     close() {
-      clearInterval(heartbeat);
+      for (const timer of [heartbeat, loginCheck]) clearInterval(timer);
       unlisten();
-      endAll();
+      each((stream) => stream.end());
     },
   };
 }
 
-/** Sends a heartbeat, and ends the stream if its login is no longer valid. */
-async function beat({ stream, owner }: Member): Promise<void> {
-  stream.heartbeat();
+async function endIfLoggedOut({ stream, owner }: Member): Promise<void> {
   if (!(await owner.stillAllowed())) stream.end();
 }
 

@@ -13,6 +13,13 @@ export interface EventStreamParts {
   out: Writable;
   /** The number of the last event that the client has; null to begin with the next one. */
   since: number | null;
+  /**
+   * Null: the stream lasts as long as its connection. Otherwise it ends with its first events, or after so long without any: a
+   * proxy that holds back what it passes on lets go of a response that is complete.
+   */
+  waitMs: number | null;
+  /** How often `heartbeat` will be called, for the client to know. */
+  heartbeatMs: number;
   client: OrchestratorClient;
   /** A client that leaves more than this many bytes unread is disconnected. */
   maxUnreadBytes: number;
@@ -38,6 +45,8 @@ const EVENTS_PER_PAGE = 500;
 /** In characters. */
 const PIECE_LENGTH = 64 * 1024;
 const RETRY_MS = 1_000;
+/** How long a stream that does not stay waits for the orchestrator, at least. */
+const CATCH_UP_MS = 1_000;
 
 /** A requested page of missed events. */
 interface PageRequest {
@@ -50,8 +59,8 @@ interface PageRequest {
 
 /** Writes the first events of the stream and begins to catch up. The orchestrator must have been connected once. */
 export function createEventStream(parts: EventStreamParts): EventStream {
-  const { id, out, since, client, log } = parts;
-  const { signal, write, end } = createWriter(parts);
+  const { id, out, since, waitMs, client, log } = parts;
+  const { signal, write, tell, end } = createWriter(parts);
   const head = () => client.seq() ?? 0;
   let sent = since ?? head();
   let live = sent === head();
@@ -63,14 +72,14 @@ export function createEventStream(parts: EventStreamParts): EventStream {
     const last = fresh.at(-1);
     if (last === undefined) return;
     sent = last.seq;
-    write(fresh.map(({ text }) => text).join(''));
+    tell(fresh.map(({ text }) => text).join(''));
   }
 
   function resync(): void {
     round += 1;
     live = true;
     sent = head();
-    write(resyncEvent(sent));
+    tell(resyncEvent(sent));
   }
 
   /**
@@ -121,8 +130,9 @@ export function createEventStream(parts: EventStreamParts): EventStream {
     out.destroy(); // the client reconnects and replays
   }
 
-  greet(write, { id, seq: sent, client });
-  catchUp().catch(failed);
+  greet(write, { id, seq: sent, heartbeatMs: parts.heartbeatMs, client });
+  const begun = sent;
+  catchUp().then(() => (sent !== begun || waitMs === 0) && tell(''), failed);
 
   return {
     id,
@@ -130,9 +140,7 @@ export function createEventStream(parts: EventStreamParts): EventStream {
     events,
     pass: (text) => void write(text),
     resync,
-    heartbeat() {
-      if (!out.writableNeedDrain) write(HEARTBEAT);
-    },
+    heartbeat: () => void (out.writableNeedDrain || write(HEARTBEAT)),
     end,
   };
 }
@@ -143,39 +151,54 @@ export function createEventStream(parts: EventStreamParts): EventStream {
  */
 function greet(
   write: (text: string) => boolean,
-  { id, seq, client }: { id: string; seq: number; client: OrchestratorClient },
+  { id, seq, heartbeatMs, client }: { id: string; seq: number; heartbeatMs: number; client: OrchestratorClient },
 ): void {
-  write(`retry: ${RETRY_MS}\n${passingEvent('stream', { streamId: id, seq })}`);
+  write(`retry: ${RETRY_MS}\n${passingEvent('stream', { streamId: id, seq, heartbeatMs })}`);
   write(passingEvent('orchestrator-status', { status: client.status() }));
   const notices = client.notices();
   if (notices !== null) write(passingEvent('notices-updated', notices));
 }
 
 /** Writes whole events to the response; disconnects a client that leaves too much unread. */
-function createWriter({ id, out, maxUnreadBytes, log }: EventStreamParts) {
+function createWriter({ id, out, waitMs, maxUnreadBytes, log }: EventStreamParts) {
   const gone = new AbortController();
   if (out.destroyed) gone.abort();
   out.once('close', () => gone.abort());
   out.on('error', () => gone.abort());
 
+  function write(text: string): boolean {
+    if (gone.signal.aborted) return false;
+    if (out.writableLength > maxUnreadBytes) {
+      log.info({ streamId: id, unread: out.writableLength }, 'disconnected a client that reads too slowly');
+      out.destroy();
+      gone.abort();
+      return false;
+    }
+    return out.write(text);
+  }
+
+  function end(): void {
+    if (gone.signal.aborted) return;
+    out.end(() => out.destroy());
+    gone.abort();
+  }
+
+  if (waitMs !== null) {
+    const timer = setTimeout(end, Math.max(waitMs, CATCH_UP_MS));
+    gone.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  }
+
   return {
     /** Aborts when the connection has closed. */
     signal: gone.signal,
     /** Returns whether the client can take more at once. */
-    write(text: string): boolean {
-      if (gone.signal.aborted) return false;
-      if (out.writableLength > maxUnreadBytes) {
-        log.info({ streamId: id, unread: out.writableLength }, 'disconnected a client that reads too slowly');
-        out.destroy();
-        gone.abort();
-        return false;
-      }
-      return out.write(text);
+    write,
+    /** Writes news. A stream that does not stay ends with them, and with what else happens in the same moment. */
+    tell(text: string): void {
+      write(text);
+      if (waitMs !== null) setImmediate(end);
     },
-    end(): void {
-      out.end(() => out.destroy());
-      gone.abort();
-    },
+    end,
   };
 }
 

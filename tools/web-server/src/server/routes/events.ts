@@ -25,7 +25,9 @@ at: 2026-01-02T03:04:05.678Z
 data: {"stageId":"STAGE-1","mode":"plan"}
 
 `;
-const StreamQuery = z.looseObject({ since: wholeNumber(0).optional() });
+/** Proxies end a request that has no answer after some 30 to 60 seconds. */
+const MAX_WAIT_MS = 25_000;
+const StreamQuery = z.looseObject({ since: wholeNumber(0).optional(), wait: wholeNumber(0, MAX_WAIT_MS).optional() });
 const StreamHeaders = z.looseObject({ 'last-event-id': wholeNumber(0).optional() });
 const Stream = withExample(z.string(), STREAM_EXAMPLE);
 const StreamParams = z.object({ streamId: z.uuid('is not the id of an event stream') });
@@ -43,7 +45,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
         tags: ['events'],
         summary: 'Stream events as server-sent events',
         description:
-          'Begins with `stream` ({streamId, seq}), `orchestrator-status` and `notices-updated`. Then come the stored events after `Last-Event-ID` (or `since`), each once and in order, and new events as they happen. `resync` means: reload the board. A client that reads too slowly is disconnected; it reconnects and gets the missed events.',
+          'Begins with `stream` ({streamId, seq}), `orchestrator-status` and `notices-updated`. Then come the stored events after `Last-Event-ID` (or `since`), each once and in order, and new events as they happen. `resync` means: reload the board. A client that reads too slowly is disconnected; it reconnects and gets the missed events. With `wait`, the stream ends with its first events, or after so many milliseconds without any: for clients behind a proxy that passes on only complete responses.',
         querystring: StreamQuery,
         headers: StreamHeaders,
         response: {
@@ -74,7 +76,8 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
         'x-accel-buffering': 'no',
       });
       raw.flushHeaders();
-      hub.join(raw.socket ?? raw, since, ownerOf(login, loginId, client));
+      const waitMs = request.query.wait ?? null;
+      hub.join(raw.socket ?? raw, { since, waitMs }, ownerOf(login, loginId, client));
     },
   );
 

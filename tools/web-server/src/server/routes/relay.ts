@@ -115,10 +115,18 @@ export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, 
   };
 }
 
-/** @throws Rejection `not_this_machine`. A tunnel to this machine cannot be told from a browser on it. */
+/** What proxies add to a request, each some of it. */
+const OF_A_PROXY = /^(?:x-forwarded-.*|forwarded|via|x-real-ip|x-client-ip)$/;
+
+/**
+ * Whoever cannot be told to be on this machine is not: a proxy on it may say nothing of the client's address.
+ * @throws Rejection `not_this_machine`. A tunnel to this machine cannot be told from a browser on it.
+ */
 function requireLocal({ socket, headers }: IncomingMessage): void {
-  const isLocal = hostPlace(socket.remoteAddress ?? '') === 'this-machine';
-  if (isLocal && headers['x-forwarded-for'] === undefined && headers.forwarded === undefined) return;
+  const isOfProxy = Object.keys(headers).some((name) => OF_A_PROXY.test(name));
+  const names = [`http://${headers.host ?? ''}`, headers.origin ?? `http://${headers.host ?? ''}`];
+  const isNamedSo = names.every((name) => URL.canParse(name) && hostPlace(new URL(name).hostname) === 'this-machine');
+  if (!isOfProxy && isNamedSo && hostPlace(socket.remoteAddress ?? '') === 'this-machine') return;
   const message = 'Your browser is on another machine, so no editor can be opened there. Copy the path instead.';
   throw new Rejection('not_this_machine', message);
 }

@@ -77,7 +77,7 @@ export function Composer({
       {files.note !== null && <Note>{files.note}</Note>}
       <AttachedFiles stageId={stageId} kept={files.kept} uploading={files.uploading} />
       <CompletionList {...completion.list} />
-      <div className={css.row}>
+      <div className={css.row} data-composer>
         <AttachButton off={!isStarted} add={files.add} />
         <Textarea
           className={css.text}
