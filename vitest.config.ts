@@ -28,7 +28,7 @@ const DURABILITY = [
   ...['power-cut', 'power-cut-moments', 'reboot', 'recovery', 'restart'].map(integration),
 ];
 
-/** Long runs, and what is proven elsewhere by smaller tests as well (decision 144 says where). */
+/** Long runs, and what is proven elsewhere by smaller tests as well (docs/decisions/tests.md says where). */
 const ONLY_IN_TEST_ALL = [
   'new-kind',
   ...['demo.e2e', 'load.e2e', 'giant-line.e2e', 'silent-network.e2e', 'two-standbys.integration'],
@@ -86,7 +86,7 @@ export default defineConfig({
           exclude: [...excluded, 'test/integration/**'],
         },
       },
-      // Whole routes of the page in jsdom. The files of a worker share a process and a window (decision 104).
+      // Whole routes of the page in jsdom. The files of a worker share a process and a window (docs/decisions/tests.md).
       ...[
         { name: 'routes', isolate: false, include: ['src/client/**/*.page.test.tsx'] },
         { name: 'drawn', isolate: true, include: ['src/client/**/*.drawn.test.tsx'] },
@@ -99,7 +99,7 @@ export default defineConfig({
       })),
       { test: { name: 'docs', root: 'scripts', exclude: excluded, isolate: false, ...patience, ...withPostgres } },
       { test: { name: 'durability', root: '.', isolate: false, ...inBrowser, include: DURABILITY } },
-      // Other tests on the real CLI or in Chromium may be tried a second time, and `npm test` names those that were (decision 077).
+      // Other tests on the real CLI or in Chromium may be tried a second time, and `npm test` names those that were (docs/decisions/tests.md).
       {
         test: {
           ...{

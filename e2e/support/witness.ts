@@ -12,7 +12,7 @@ export interface Act {
   onto: string;
   /** The command of the form whose button is beneath, while that button can be pressed. */
   button: string;
-  /** Whether a field of the page contains text. A list to choose from (read-only) has no text of a person; a filter keeps its text, and counts only while it has the focus (decision 042). */
+  /** Whether a field of the page contains text. A list to choose from (read-only) has no text of a person; a filter keeps its text, and counts only while it has the focus (docs/decisions/requests.md). */
   hasText: boolean;
   /** The commands of the forms on the screen, and since when each is there. */
   shown: Record<string, number>;

@@ -306,7 +306,7 @@ describe('the board in the browser', () => {
     worker: ['lib'],
   });
 
-  it('has no address of the API of its own: they stand in the contract (decision 013)', () => {
+  it('has no address of the API of its own: they stand in the contract (docs/decisions/api.md)', () => {
     // Not those in which a folder is called "api".
     const ADDRESS = /(?<![\w.])\/api\/.*/g;
     const found = below('web-server/src/client').flatMap(({ path, text }) =>
@@ -317,7 +317,7 @@ describe('the board in the browser', () => {
 
   /**
    * State or a listener at the top level of a module: who owns it, and when does it end? A store owns state, and a
-   * component's effect or a function called in `main.tsx` owns a listener (decision 076).
+   * component's effect or a function called in `main.tsx` owns a listener (docs/decisions/board.md).
    */
   const AT_IMPORT = [
     /^(?:export )?(?:let|var) .*/gm,

@@ -72,7 +72,7 @@ export async function* readMessages(
   }
 }
 
-/** How to check stored events: `whole` uses the full schema, `shape` is the cheap check of our own server's data (decision 062). */
+/** How to check stored events: `whole` uses the full schema, `shape` is the cheap check of our own server's data (docs/decisions/api.md). */
 export type EventCheck = 'whole' | 'shape';
 
 /**

@@ -16,7 +16,7 @@ import type { Tables, Tx } from '../store/store.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
 import { countedTokens, localDay } from './spending.ts';
 
-/** How much stages may spend, and what keeps them from more (decision 110). */
+/** How much stages may spend, and what keeps them from more (docs/decisions/limits.md). */
 
 /** Returns the budgets with what was spent, running turns included. @param now an instant of the day that `{day: true}` means */
 export async function readBudgets(tables: Tables, now: string): Promise<Budget[]> {

@@ -5,7 +5,7 @@ import { firstPrompt } from './pipeline.ts';
 
 /**
  * Returns the first message of a stage: its prompt with its files. It attaches no files that `@path` names; it runs as a
- * command only if a person chose that here (decision 025).
+ * command only if a person chose that here (docs/decisions/trust.md).
  */
 export async function firstMessage(tx: Tx, stage: Stage): Promise<MessageRow['body']> {
   const found: (Attachment | null)[] = [];

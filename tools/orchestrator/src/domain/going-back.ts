@@ -6,7 +6,7 @@ import type { Tx } from '../store/store.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
 import { endWaits } from './usage-limits.ts';
 
-/** How a session changes when a person goes back to an earlier message (decision 100). */
+/** How a session changes when a person goes back to an earlier message (docs/decisions/rewind.md). */
 
 /** @throws Rejection `cannot_go_back` while the files of the stage are set back */
 export function requireNotGoingBack(session: SessionRecord | null): void {

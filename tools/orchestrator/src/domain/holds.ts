@@ -3,7 +3,7 @@ import { type Hold, type HoldScope, holdOver, isOnHold, type Stage, type StageId
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Tables, Tx } from '../store/store.ts';
 
-/** What people keep on hold, and how they release it (decision 113). The newest word counts, whether for one stage, a project or all. */
+/** What people keep on hold, and how they release it (docs/decisions/limits.md). The newest word counts, whether for one stage, a project or all. */
 
 /** Whether the stage itself, its project or everything is on hold. False for a stage that does not exist. */
 export async function isStageOnHold(tx: Pick<Tables, 'stages' | 'holds'>, stageId: StageId): Promise<boolean> {

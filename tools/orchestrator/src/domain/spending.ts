@@ -4,7 +4,7 @@ import type { SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { SessionChange } from './session-change.ts';
 
-/** The ledger: what stages spend goes into it once, whatever becomes of their processes and conversations (decision 110). */
+/** The ledger: what stages spend goes into it once, whatever becomes of their processes and conversations (docs/decisions/limits.md). */
 
 /** The tokens that the ledger counts: reads from the cache are not among them. */
 export const countedTokens = ({ input, output, cacheCreation }: TokenUsage): number => input + output + cacheCreation;

@@ -5,7 +5,7 @@ import type { Tables, Tx } from '../store/store.ts';
 import type { EventContext } from './event-context.ts';
 import type { SessionChange } from './session-change.ts';
 
-/** What a session learns of the account's usage limits, and how it waits at one (decision 109). */
+/** What a session learns of the account's usage limits, and how it waits at one (docs/decisions/limits.md). */
 
 type Report = Extract<AgentEvent, { type: 'usage-limits' }>;
 

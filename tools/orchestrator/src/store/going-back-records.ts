@@ -1,7 +1,7 @@
 import { GoneBack, SessionSummary } from '@callboard/contract';
 import { z } from 'zod';
 
-/** What sessions store of going back to an earlier message (decision 100). */
+/** What sessions store of going back to an earlier message (docs/decisions/rewind.md). */
 
 /** A conversation that another one begins as a copy of, up to a line (`until`; null: all of it). */
 export const ForkOf = z.object({ fork: z.string(), until: z.string().nullable() });

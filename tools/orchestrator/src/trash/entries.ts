@@ -15,7 +15,7 @@ import { moveFile } from '../lib/move-file.ts';
 import type { Store } from '../store/store.ts';
 import { type Manifest, readManifest, writeManifest } from './manifest.ts';
 
-/** How long an entry stays, in days while Callboard runs (decision 029). */
+/** How long an entry stays, in days while Callboard runs (docs/decisions/storage.md). */
 const KEEP_TRASH_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
 

@@ -12,7 +12,7 @@ const isBelow = (path: string): boolean => !isAbsolute(path) && !path.split('/')
 export const Manifest = TrashEntry.omit({
   ...{ expiresAt: true, fileCount: true, bytes: true, worktree: true, work: true },
 }).extend({
-  /** The instant from which its age counts; never in the past, whatever the time of day says (decision 029). */
+  /** The instant from which its age counts; never in the past, whatever the time of day says (docs/decisions/storage.md). */
   keptAt: z.iso.datetime(),
   files: z.array(KeptFile.extend({ path: z.string().refine(isBelow, 'leads out of the folder') })),
   /** `commit` is null until the ref points at it. */

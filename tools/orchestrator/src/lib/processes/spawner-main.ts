@@ -1,6 +1,6 @@
 /**
  * The spawner: a small process that starts others for the orchestrator. To start a process, the system copies the page tables
- * of its parent and blocks all threads of the parent meanwhile. Here they are small, and nobody waits (docs/decisions/061).
+ * of its parent and blocks all threads of the parent meanwhile. Here they are small, and nobody waits (docs/decisions/processes.md).
  */
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { type DetachedJob, detachHere } from './detach-here.ts';

@@ -8,7 +8,7 @@ export interface DaySpending extends Spending {
   stageId: StageId;
 }
 
-/** What was spent, by day and stage (decision 110). It stays when a stage is deleted. */
+/** What was spent, by day and stage (docs/decisions/limits.md). It stays when a stage is deleted. */
 export interface SpendingTable {
   /** Adds to the day and the stage. */
   add(spent: DaySpending): Promise<void>;

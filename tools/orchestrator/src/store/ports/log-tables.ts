@@ -24,7 +24,7 @@ export interface EventsTable {
 /**
  * A safe lower bound of the time. Someone may set the time of day a year forward and back again. This clock is never
  * ahead of the time of day when it advances, never goes back, and advances only by the time that passed while Callboard
- * ran. Everything that expires after days expires by this clock (decision 029).
+ * ran. Everything that expires after days expires by this clock (docs/decisions/storage.md).
  */
 export interface ClockTable {
   /** Returns the clock's instant; null before the first `advance`, when nothing counts as old. */

@@ -1,7 +1,7 @@
 import type { OnlyFor } from './migration-statements.ts';
 
 /**
- * What was spent, by day and stage (decision 110). Of earlier turns and runs, the day on which each ended is known. What else a session
+ * What was spent, by day and stage (docs/decisions/limits.md). Of earlier turns and runs, the day on which each ended is known. What else a session
  * has cost, and its tokens, count for the day of its last turn.
  */
 export const spendingStatements: readonly (string | OnlyFor)[] = [
