@@ -1,5 +1,12 @@
 import { LaunchId, type Peer, type StageId } from '@callboard/contract';
-import { type Holders, holdersOfConnection, holdersOfFile } from '../claude/processes/holders.ts';
+import {
+  type Hold,
+  type Holders,
+  holdersOfConnection,
+  holdersOfFile,
+  holdOfConnection,
+  isHeld,
+} from '../claude/processes/holders.ts';
 import { COMMAND_MARKER, LAUNCH_MARKER } from '../claude/processes/marked-processes.ts';
 import { describeProcess, environmentOf, readRow } from '../claude/processes/process-table.ts';
 import { type Alarm, alarmOf } from '../domain/session-alarm.ts';
@@ -47,6 +54,8 @@ const HOLDER_UNVERIFIED: Readonly<Record<'browser' | 'terminal', Unverified>> =
     ? { browser: 'refused', terminal: 'refused' }
     : { browser: 'allowed', terminal: 'refused-beside-unsandboxed' };
 
+/** How many connections of persons are remembered. */
+const MOST_CONNECTIONS = 1_000;
 /** More ancestors than any process has. */
 const MAX_ANCESTORS = 100;
 
@@ -68,6 +77,19 @@ export function createCallers({ store, dataDir, running, raiseAlarm, log }: Call
     const commands = await store.read.worktreeCommands.listRunning();
     for (const { command } of commands) if (command.isolation.level === 'none') found.push(command.stageId);
     return [...new Set(found)];
+  }
+
+  /**
+   * Connections whose other end a person's process has, with how it holds it: who keeps a connection open is looked for once, since
+   * that reads every open file of the machine. Another process at the same address and port has another socket.
+   */
+  const persons = new Map<string, Hold>();
+
+  async function rememberPerson(key: string, peer: Peer, pid: number | undefined): Promise<void> {
+    const hold = pid === undefined ? null : await holdOfConnection(peer, pid);
+    if (hold === null) return;
+    for (const [other, one] of persons) if (!isHeld(one)) persons.delete(other);
+    if (persons.size < MOST_CONNECTIONS) persons.set(key, hold);
   }
 
   async function require(holders: Holders | null, unverified: Unverified): Promise<void> {
@@ -111,7 +133,13 @@ export function createCallers({ store, dataDir, running, raiseAlarm, log }: Call
 
   return {
     async requireConnection(peer, unverified) {
-      await require(peer === undefined ? null : await holdersOfConnection(peer), unverified);
+      if (peer === undefined) return require(null, unverified);
+      const key = `${peer.address} ${peer.port} ${peer.ownAddress} ${peer.ownPort}`;
+      const known = persons.get(key);
+      if (known !== undefined && isHeld(known)) return;
+      const holders = await holdersOfConnection(peer);
+      await require(holders, unverified);
+      await rememberPerson(key, peer, holders.visible[0]);
     },
     async requireHolder(path, wanted) {
       await require(await holdersOfFile(path), HOLDER_UNVERIFIED[wanted]);

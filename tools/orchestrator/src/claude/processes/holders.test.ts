@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../../test-support/until.ts';
-import { holdersOfConnection, holdersOfFile } from './holders.ts';
+import { holdersOfConnection, holdersOfFile, holdOfConnection, isHeld } from './holders.ts';
 
 const onLinux = it.runIf(process.platform === 'linux');
 
@@ -37,6 +37,17 @@ for (const host of ['127.0.0.1', '::1']) {
     expect(await holdersOfConnection({ ...peer, address: '192.0.2.1' })).toMatchObject({ visible: [], isOurs: false });
   });
 }
+
+onLinux('sees at a glance that a process still has a connection, and not another one at the same port', async () => {
+  const { client, peer } = await connected('127.0.0.1');
+  await once(client, 'connect');
+  expect(await holdOfConnection(peer, 1)).toBeNull();
+  const hold = (await holdOfConnection(peer, process.pid)) ?? expect.fail();
+  expect(isHeld(hold)).toBe(true);
+  client.destroy();
+  await until('it is closed', () => !isHeld(hold));
+  expect(await holdOfConnection(peer, process.pid)).toBeNull();
+});
 
 onLinux('finds the process that has a file open', async () => {
   const path = join(await temporaryFolder(), 'held');

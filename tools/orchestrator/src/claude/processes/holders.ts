@@ -18,6 +18,29 @@ export interface Holders {
 
 const NONE: Holders = { visible: [], hidden: [], isOurs: false };
 
+/** A process that has the other end of a connection open, and where. */
+export interface Hold {
+  readonly pid: number;
+  readonly fd: string;
+  readonly link: string;
+}
+
+/** Returns how a process holds the other end of a connection; null if it does not. */
+export async function holdOfConnection(peer: Peer, pid: number): Promise<Hold | null> {
+  const socket = await findSocket(peer);
+  if (socket === null) return null;
+  const link = `socket:[${socket.inode}]`;
+  try {
+    const fd = readdirSync(`/proc/${pid}/fd`).find((one) => linkOf(`/proc/${pid}/fd/${one}`) === link);
+    return fd === undefined ? null : { pid, fd, link };
+  } catch {
+    return null;
+  }
+}
+
+/** Whether it still does: one look, where finding it takes a look at every open file of the machine. */
+export const isHeld = ({ pid, fd, link }: Hold): boolean => linkOf(`/proc/${pid}/fd/${fd}`) === link;
+
 /**
  * Returns the processes at the other end of a connection, by the kernel's own tables; none if that is not on this machine, or has
  * been closed.

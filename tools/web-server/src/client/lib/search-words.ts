@@ -1,4 +1,5 @@
-import { type Indexing, type SearchKind, type SearchResult, visibleText } from '@callboard/contract';
+import type { Indexing, SearchKind, SearchResult } from '@callboard/contract';
+import { pathText } from './paths.ts';
 
 /** The kinds of results, as a filter calls them. */
 export const SEARCH_KIND_WORDS: Readonly<Record<SearchKind, string>> = {
@@ -48,7 +49,7 @@ export function indexingWords(indexing: Indexing | null | undefined): string | n
 
 /** The file and the line that a comment is on, as a person writes it; null for everything else. */
 export const placeWords = ({ comment }: SearchResult): string | null =>
-  comment === undefined ? null : `${visibleText(comment.path, 'command')}:${comment.line}`;
+  comment === undefined ? null : `${pathText(comment.path)}:${comment.line}`;
 
 /** What tells one result of a stage from the others. */
 export const resultKey = ({ kind, index, comment }: SearchResult): string => `${kind} ${comment?.id ?? index ?? ''}`;

@@ -1,8 +1,9 @@
-import { type StageDiff, type StageId, visibleText } from '@callboard/contract';
+import type { StageDiff, StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { errorText } from '../../../lib/api-client.ts';
 import { languageOf } from '../../../lib/code-language.ts';
+import { pathText } from '../../../lib/paths.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import type { useWriting } from '../api/comments.ts';
 import { isOutdated, useReloadDiff } from '../api/stage-diff.ts';
@@ -83,7 +84,7 @@ function LineInHand({ stageId }: { stageId: StageId }) {
   const hand = useReviewUi((ui) => ui.hand[stageId]);
   return (
     <div className="visually-hidden" aria-live="polite">
-      {hand !== undefined && `${linesWords(hand)} of ${visibleText(hand.path, 'command')}`}
+      {hand !== undefined && `${linesWords(hand)} of ${pathText(hand.path)}`}
     </div>
   );
 }
@@ -107,7 +108,7 @@ function Row({ stageId, diff, row, list, writing, me }: RowProps) {
           className={css.unread}
           style={{ height: Math.min(file.additions + file.deletions + 6, 400) * 20 }}
           role="status"
-          aria-label={`Reading the changes of ${visibleText(file.path, 'command')}`}
+          aria-label={`Reading the changes of ${pathText(file.path)}`}
         />
       );
     case 'failed':

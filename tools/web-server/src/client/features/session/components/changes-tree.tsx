@@ -1,6 +1,7 @@
 import { type FileDiff, visibleText } from '@callboard/contract';
 import { IconChevronRight, IconFolder } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
+import { pathText } from '../../../lib/paths.ts';
 import { Seen } from '../../../ui/seen.tsx';
 import { type TreeRow, treeRows } from '../model/change-tree.ts';
 import css from './changes-tree.module.css';
@@ -78,7 +79,7 @@ const FileRow = ({ file, name, isCurrent, isViewed: wasViewed, choose }: FileRow
     className={css.row}
     data-viewed={wasViewed}
     aria-current={isCurrent || undefined}
-    title={visibleText(file.path, 'command')}
+    title={pathText(file.path)}
     onClick={choose}
   >
     <StatusLetter file={file} />

@@ -1,9 +1,10 @@
-import { isActive, isUnderWay, type SideRun, type StageView, visibleText } from '@callboard/contract';
+import { isActive, isUnderWay, type SideRun, type StageView } from '@callboard/contract';
 import { Button, Loader } from '@mantine/core';
 import { IconSparkles } from '@tabler/icons-react';
 import { useState } from 'react';
 import { cost } from '../../../lib/format.ts';
 import { reviewWaits } from '../../../lib/limit-words.ts';
+import { pathText } from '../../../lib/paths.ts';
 import { reviewProblem } from '../../../lib/review-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
@@ -84,7 +85,7 @@ function Verdict({ run }: { run: SideRun }) {
             <ul className={css.misplaced}>
               {misplaced.map((finding) => (
                 <li key={`${finding.path} ${finding.line} ${finding.text}`}>
-                  <code>{visibleText(finding.path, 'command')}</code>,{' '}
+                  <code>{pathText(finding.path)}</code>,{' '}
                   {linesWords({ ...finding, endLine: finding.endLine ?? finding.line })}:{' '}
                   <Seen text={finding.text} kind="prose" /> <span className={css.aside}>{finding.why}</span>
                 </li>

@@ -1,8 +1,9 @@
-import { type FileContent, type FileDiff, type StageDiff, type StageId, visibleText } from '@callboard/contract';
+import type { FileContent, FileDiff, StageDiff, StageId } from '@callboard/contract';
 import { Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sizeWords } from '../../../lib/format.ts';
+import { pathText } from '../../../lib/paths.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { contentQuery } from '../api/stage-diff.ts';
 import css from './content-change.module.css';
@@ -20,7 +21,7 @@ export function ContentChange({ stageId, diff, file }: ContentChangeProps) {
   const hasBefore = file.status !== 'added';
   const hasAfter = file.status !== 'deleted';
   const hasImage = data !== undefined && [data.before, data.after].some((side) => side?.dataBase64 != null);
-  const name = visibleText(file.path, 'command');
+  const name = pathText(file.path);
   return (
     <>
       {error !== null && <ErrorNote lead="The content could not be read." error={error} retry={() => void refetch()} />}

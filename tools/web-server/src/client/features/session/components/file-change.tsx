@@ -1,5 +1,6 @@
-import { type FileDiff, visibleText } from '@callboard/contract';
+import type { FileDiff } from '@callboard/contract';
 import { IconChevronRight } from '@tabler/icons-react';
+import { pathText } from '../../../lib/paths.ts';
 import { HiddenNote, Seen } from '../../../ui/seen.tsx';
 import {
   emptyWords,
@@ -40,7 +41,7 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
         >
           <IconChevronRight size={14} className={css.chevron} data-open={isOpen} aria-hidden />
           <StatusLetter file={file} />
-          <span className={css.path} title={visibleText(file.path, 'command')}>
+          <span className={css.path} title={pathText(file.path)}>
             {file.oldPath !== null && (
               <>
                 <Seen text={file.oldPath} kind="command" />
@@ -58,7 +59,7 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
           type="button"
           className={css.whole}
           tabIndex={isCopy ? -1 : undefined}
-          aria-label={`Show ${visibleText(file.path, 'command')} as ${list.isImage(file) ? 'text' : 'an image'}`}
+          aria-label={`Show ${pathText(file.path)} as ${list.isImage(file) ? 'text' : 'an image'}`}
           onClick={() => list.showText(file, list.isImage(file))}
         >
           {list.isImage(file) ? 'As text' : 'As image'}
@@ -70,7 +71,7 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
           className={css.whole}
           tabIndex={isCopy ? -1 : undefined}
           aria-pressed={list.isWhole(file)}
-          aria-label={`Whole file ${visibleText(file.path, 'command')}`}
+          aria-label={`Whole file ${pathText(file.path)}`}
           onClick={() => list.showWhole(file, !list.isWhole(file))}
         >
           {list.isWhole(file) ? 'Changes only' : 'Whole file'}
@@ -80,7 +81,7 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
         <input
           type="checkbox"
           tabIndex={isCopy ? -1 : undefined}
-          aria-label={`Viewed ${visibleText(file.path, 'command')}`}
+          aria-label={`Viewed ${pathText(file.path)}`}
           checked={isViewed}
           onChange={(event) => list.setViewed(file, event.currentTarget.checked)}
         />
@@ -98,7 +99,7 @@ export const FoldedFile = ({ file, show }: { file: FileDiff; show: () => void })
   <p className={css.remark}>
     {file.isGenerated ? 'Made by a program' : `${(file.additions + file.deletions).toLocaleString()} changed lines`}:
     folded.{' '}
-    <button type="button" className={css.whole} aria-label={`Show ${visibleText(file.path, 'command')}`} onClick={show}>
+    <button type="button" className={css.whole} aria-label={`Show ${pathText(file.path)}`} onClick={show}>
       Show
     </button>
   </p>

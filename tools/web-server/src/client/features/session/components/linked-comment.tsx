@@ -1,7 +1,8 @@
-import { type ReviewComment, type StageId, visibleText } from '@callboard/contract';
+import type { ReviewComment, StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { commentsQuery } from '../../../data/review-queries.ts';
+import { pathText } from '../../../lib/paths.ts';
 import { Note } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { authorWords, linesWords } from '../model/comment-words.ts';
@@ -28,8 +29,8 @@ function Placeless({ comment }: { comment: ReviewComment }) {
   const me = useQuery({ ...boardQuery, select: (view) => view.me.name }).data ?? '';
   return (
     <Note>
-      {authorWords(comment, me)} on {linesWords(comment)} of {visibleText(comment.path, 'command')}, which is not among
-      the changes now:
+      {authorWords(comment, me)} on {linesWords(comment)} of {pathText(comment.path)}, which is not among the changes
+      now:
       <pre className={css.quote}>
         <Seen text={comment.quote} kind="code" />
       </pre>

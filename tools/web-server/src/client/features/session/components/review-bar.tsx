@@ -1,8 +1,9 @@
-import { type ReviewComment, type StageView, visibleText } from '@callboard/contract';
+import type { ReviewComment, StageView } from '@callboard/contract';
 import { Button, Checkbox } from '@mantine/core';
 import { IconChevronUp, IconMessage } from '@tabler/icons-react';
 import { useState } from 'react';
 import { count } from '../../../lib/format.ts';
+import { pathText } from '../../../lib/paths.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { MiddleCut } from '../../../ui/middle-cut.tsx';
@@ -87,14 +88,14 @@ const CommentList = ({ comments, me, goTo, left, choose }: CommentListProps) => 
         {isToSend(comment) && (
           <Checkbox
             className={css.choice}
-            aria-label={`Send the comment on ${linesWords(comment)} of ${visibleText(comment.path, 'command')}`}
+            aria-label={`Send the comment on ${linesWords(comment)} of ${pathText(comment.path)}`}
             checked={!left.has(comment.id)}
             onChange={(event) => choose(comment.id, event.currentTarget.checked)}
           />
         )}
         <button type="button" className={css.item} onClick={() => goTo(comment.id)}>
           <span className={css.where}>
-            <MiddleCut text={visibleText(comment.path, 'command')} />
+            <MiddleCut text={pathText(comment.path)} />
             <span className={css.lines}>{linesWords(comment)}</span>
             <CommentState comment={comment} />
           </span>

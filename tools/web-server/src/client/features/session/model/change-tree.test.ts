@@ -29,8 +29,8 @@ it('leaves out what a closed folder holds', () => {
   expect(drawn(['a/b.ts', 'a/c/d.ts', 'e.ts'], ['a/'])).toEqual(['a/', 'e.ts']);
 });
 
-it('does not take a quoted name for a path', () => {
-  expect(drawn(['"caf\\351/x"', 'a => b', ' end '])).toContain('"caf\\351/x"');
+it('shows a name that git has quoted as a path', () => {
+  expect(drawn(['"caf\\351/x"', 'a => b', ' end '])).toEqual(['caf⟨\\xe9⟩/', '  x', ' end ', 'a => b']);
 });
 
 const paths = fc.uniqueArray(

@@ -1,4 +1,5 @@
 import type { FileDiff } from '@callboard/contract';
+import { fileName } from '../../../lib/paths.ts';
 
 /** A line of the tree of changed files. */
 export interface TreeRow {
@@ -28,8 +29,7 @@ export const treeRows = (files: readonly FileDiff[], closed: ReadonlySet<string>
 function rowsOf(files: readonly FileDiff[], closed: ReadonlySet<string> | null): TreeRow[] {
   const root = emptyFolder();
   for (const [at, { path }] of files.entries()) {
-    // A name that git has quoted is no path; it may contain anything.
-    const parts = path.startsWith('"') ? [path] : path.split('/');
+    const parts = fileName(path).split('/');
     let folder = root;
     for (const part of parts.slice(0, -1)) {
       const inner = folder.folders.get(part) ?? emptyFolder();
