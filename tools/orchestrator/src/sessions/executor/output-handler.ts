@@ -85,7 +85,7 @@ export function createOutputHandler(parts: OutputHandlerParts) {
   const transcriptCheck = createTranscriptCheck({ ...storing, stageId, readConversation, whenQuiet, onForged });
   const hookParts = { ...storing, stageId, worktree: context.worktree, readHooks: parts.readHooks };
   const [servers, hookInputs] = [createServerWords(parts.readServer), createHookInputs(hookParts)];
-  hookInputs.changed(); // what an earlier orchestrator had not shown
+  if (launch.spoolOffset > 0) hookInputs.changed(); // what an earlier orchestrator had not shown
   const reclaimer = createSpoolReclaimer(launch, storing);
   let storedOffset = launch.spoolOffset;
   let isFinishing = false;
