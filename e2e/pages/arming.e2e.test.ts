@@ -180,6 +180,6 @@ it('accepts the answer to a question of any text, by digits, and shows it in one
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('__proto__');
   await turnTo(page, `/stages/${x}`);
   const transcript = page.getByRole('region', { name: 'Transcript' });
-  await transcript.getByRole('button', { name: /^No; Docs: Yes · Answered by .+ after / }).waitFor();
+  await transcript.getByRole('button', { name: /^Database: No; Docs: Yes · Answered by .+ after / }).waitFor();
   expect(errors).toEqual([]);
 });
