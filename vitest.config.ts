@@ -8,7 +8,9 @@ import { ALL } from './test-support/variants.ts';
 // A wait fails within 15 s (test-support/until.ts); the limits of whole tests are a backstop for a machine that does ten
 // things at once.
 const patience = {
-  ...{ testTimeout: 180_000, hookTimeout: 120_000, expect: { poll: { timeout: WAIT_MS } } },
+  testTimeout: 180_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: WAIT_MS } },
   chaiConfig: { truncateThreshold: 0 }, // a message shows all of a list: `npm test` keeps nothing else of a first try
 };
 /** One PostgreSQL for the run, started when the first test needs it. */
@@ -76,13 +78,21 @@ export default defineConfig({
     projects: [
       ...['runtime', 'contract', 'web-server', 'cli', 'scripted-model'].map((name) => ({
         test: {
-          ...{ name, root: `tools/${name}`, isolate: false, ...patience, ...withPostgres },
+          name,
+          root: `tools/${name}`,
+          isolate: false,
+          ...patience,
+          ...withPostgres,
           exclude: [...excluded, '**/*.{page,drawn}.test.tsx'],
         },
       })),
       {
         test: {
-          ...{ name: 'orchestrator', root: 'tools/orchestrator', isolate: false, ...patience, ...withPostgres },
+          name: 'orchestrator',
+          root: 'tools/orchestrator',
+          isolate: false,
+          ...patience,
+          ...withPostgres,
           exclude: [...excluded, 'test/integration/**'],
         },
       },
@@ -92,7 +102,9 @@ export default defineConfig({
         { name: 'drawn', isolate: true, include: ['src/client/**/*.drawn.test.tsx'] },
       ].map((project) => ({
         test: {
-          ...{ ...project, root: 'tools/web-server', ...patience },
+          ...project,
+          root: 'tools/web-server',
+          ...patience,
           environment: inPages('one-window'),
           setupFiles: [inPages('clean-window')],
         },
@@ -102,21 +114,23 @@ export default defineConfig({
       // Other tests on the real CLI or in Chromium may be tried a second time, and `npm test` names those that were (docs/decisions/tests.md).
       {
         test: {
-          ...{
-            name: 'integration',
-            root: 'tools/orchestrator',
-            isolate: false,
-            ...patience,
-            ...withPostgres,
-            retry: 1,
-          },
+          name: 'integration',
+          root: 'tools/orchestrator',
+          isolate: false,
+          ...patience,
+          ...withPostgres,
+          retry: 1,
           include: ['test/integration/**/*.test.ts'],
           exclude: [...excluded, ...DURABILITY.map((file) => `**/${basename(file)}`)],
         },
       },
       {
         test: {
-          ...{ name: 'e2e', root: 'e2e', isolate: false, ...inBrowser, retry: 1 },
+          name: 'e2e',
+          root: 'e2e',
+          isolate: false,
+          ...inBrowser,
+          retry: 1,
           exclude: [...excluded, ...DURABILITY.map((file) => `**/${basename(file)}`)],
         },
       },

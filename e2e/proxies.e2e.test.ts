@@ -69,8 +69,10 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
     startProxy(
       name,
       {
-        ...{ folder: join(installation.folder, name), publicUrl },
-        ...{ port: ports[name], callboardPorts: [ports.callboard] },
+        folder: join(installation.folder, name),
+        publicUrl,
+        port: ports[name],
+        callboardPorts: [ports.callboard],
       },
       onTestFinished,
     );

@@ -10,7 +10,9 @@ import { partPid } from './support/processes.ts';
 
 const questions = [
   {
-    ...{ question: 'Which database?', header: 'Database', multiSelect: false },
+    question: 'Which database?',
+    header: 'Database',
+    multiSelect: false,
     options: ['SQLite', 'PostgreSQL'].map((label) => ({ label, description: 'A database' })),
   },
 ];

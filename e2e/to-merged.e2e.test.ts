@@ -49,8 +49,13 @@ async function createStages({ dataDir }: Installation, api: Api): Promise<string
       'just-does': [build('none')],
     }[kindOf(n) ?? 'just-does'];
     const { stage } = await api.post('/api/stages', {
-      ...{ projectId: 'shop', title: `Work ${id}`, prompt: 'A task.', permissionMode: 'acceptEdits', autoStart: true },
-      ...{ pipeline, dependsOn: n < 3 ? [] : [ids[n - 3]] },
+      projectId: 'shop',
+      title: `Work ${id}`,
+      prompt: 'A task.',
+      permissionMode: 'acceptEdits',
+      autoStart: true,
+      pipeline,
+      dependsOn: n < 3 ? [] : [ids[n - 3]],
     });
     expect(stage.id).toBe(id);
     ids.push(id);

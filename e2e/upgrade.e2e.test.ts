@@ -92,7 +92,10 @@ async function createMachine(name: string, databaseUrl: string, older: Program) 
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   return {
-    ...{ name, origin, command, api: apiOf(origin) },
+    name,
+    origin,
+    command,
+    api: apiOf(origin),
     /** What runs `claude` there. */
     pids: () => claudePids(own),
     async start(program: Program) {

@@ -89,7 +89,9 @@ async function buildBoard(dist: string): Promise<string[]> {
   const [fresh, old] = [inDist(`client.${process.pid}.new`), inDist(`client.${process.pid}.old`)];
   const inWorkers = new Set<string>();
   const built = await build({
-    ...{ root: folder, logLevel: 'warn', build: { outDir: fresh, chunkSizeWarningLimit: 1_000 } },
+    root: folder,
+    logLevel: 'warn',
+    build: { outDir: fresh, chunkSizeWarningLimit: 1_000 },
     worker: { format: 'es', plugins: () => [collectModules(inWorkers)] },
   });
   const buildBeside = (config: string) =>

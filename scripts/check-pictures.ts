@@ -22,16 +22,32 @@ const LONG = 'npm run lint -- --max-warnings 0 && npm run types && npm test -- -
 const pipeline = [
   { name: 'Plan', prompt: '{{stage.prompt}}\n\nPlan it.', gate: 'human', conversation: 'same' },
   {
-    ...{ name: 'Build', prompt: 'Build it as planned.', conversation: 'fresh' },
+    name: 'Build',
+    prompt: 'Build it as planned.',
+    conversation: 'fresh',
     gate: { check: { command: LONG, timeLimit: 600, attempts: 3 } },
   },
   { name: 'Verify', prompt: 'Check your own work.', gate: 'none', conversation: 'same', permissionMode: 'plan' },
 ];
 
 const run = (n: number, state: CheckState, change: Partial<CheckRun> = {}): Omit<CheckRun, 'stageId'> => ({
-  ...{ id: idOf(n), phaseIndex: 1, phase: 'Build', command: LONG, timeLimit: 600, state, failures: 0, attempts: 3 },
-  ...{ by: null, createdAt: at(n * -300), startedAt: at(n * -300), endedAt: at(n * -300 + 42) },
-  ...{ exitCode: null, reason: null, commandId: idOf(n), messageId: null, ...change },
+  id: idOf(n),
+  phaseIndex: 1,
+  phase: 'Build',
+  command: LONG,
+  timeLimit: 600,
+  state,
+  failures: 0,
+  attempts: 3,
+  by: null,
+  createdAt: at(n * -300),
+  startedAt: at(n * -300),
+  endedAt: at(n * -300 + 42),
+  exitCode: null,
+  reason: null,
+  commandId: idOf(n),
+  messageId: null,
+  ...change,
 });
 const failed = (n: number, failures: number) =>
   run(n, 'failed', { exitCode: 1, failures, messageId: failures < 3 ? idOf(n) : null });
@@ -48,7 +64,8 @@ const CHECKS: Record<string, Checked> = {
   'checks-passed': { runs: [run(1, 'passed', { exitCode: 0 }), failed(2, 1)] },
   'checks-running': {
     runs: [run(1, 'running', { endedAt: null }), failed(2, 2), failed(3, 1)],
-    ...{ state: 'busy', column: 'running' },
+    state: 'busy',
+    column: 'running',
   },
   'checks-interrupted': {
     runs: [run(1, 'waiting', { startedAt: null, endedAt: null, commandId: null }), restarted],
@@ -62,13 +79,15 @@ const CHECKS: Record<string, Checked> = {
       failed(3, 1),
       restarted,
     ],
-    ...{ atGate: true, column: 'needs-you' },
+    atGate: true,
+    column: 'needs-you',
   },
   'checks-not-started': {
     runs: [
       run(1, 'not-started', { commandId: null, startedAt: null, reason: 'It could not be run: spawn /bin/sh ENOENT' }),
     ],
-    ...{ atGate: true, column: 'needs-you' },
+    atGate: true,
+    column: 'needs-you',
   },
   'checks-none': { runs: [] },
 };
@@ -101,7 +120,12 @@ async function answer(page: Page, { runs, state = 'idle', column = 'review', atG
       prompt: string,
       result: string | null,
     ): Omit<PhaseRun, 'stageId'> => ({
-      ...{ phaseIndex, phase, prompt, result, begunAt: at(-900), endedAt: result === null ? null : at(-600) },
+      phaseIndex,
+      phase,
+      prompt,
+      result,
+      begunAt: at(-900),
+      endedAt: result === null ? null : at(-600),
     });
     const phases = [
       begun(0, 'Plan', 'Make it dark.\n\nPlan it.', '1. Write the **tokens** of both schemes\n2. Follow the system'),

@@ -19,8 +19,15 @@ const DETACHED =
   'The main checkout at /home/ada/work/storefront is not on a branch. Check out the branch to merge into.';
 const OLD = 'To squash or rebase, Callboard needs git 2.38 or newer. Merge with a merge commit, or update git.';
 const MERGED = {
-  ...{ method: 'merge', commit: '3f2a1c7'.padEnd(40, '0'), into: 'main', branch: 'callboard/STAGE-1', head },
-  ...{ previous: tree, commits: 3, files: 12, at: '2026-11-23T11:00:00.000Z' },
+  method: 'merge',
+  commit: '3f2a1c7'.padEnd(40, '0'),
+  into: 'main',
+  branch: 'callboard/STAGE-1',
+  head,
+  previous: tree,
+  commits: 3,
+  files: 12,
+  at: '2026-11-23T11:00:00.000Z',
 };
 const STOPPED = { commit: '3f2a1c7'.padEnd(40, '0'), subject: 'Write the tokens of both schemes' };
 

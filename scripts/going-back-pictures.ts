@@ -4,7 +4,11 @@ import type { Page } from 'playwright-core';
 type Show = (tab?: string) => Promise<void>;
 
 const change = (path: string, status: 'added' | 'modified' | 'deleted', additions: number, deletions: number) => ({
-  ...{ path, oldPath: null, status, additions, deletions },
+  path,
+  oldPath: null,
+  status,
+  additions,
+  deletions,
 });
 const PLAN: RewindPlan = {
   files: {

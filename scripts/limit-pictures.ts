@@ -32,7 +32,11 @@ async function withLimits(page: Page, { status, wait }: Scene, look: () => Promi
     const utilization = status === 'reached' ? 1 : 0.93;
     view.limits = {
       limits: {
-        ...{ status, window: 'five_hour', resetsAt: inHours(2), isUsingOverage: false, at: inHours(-0.1) },
+        status,
+        window: 'five_hour',
+        resetsAt: inHours(2),
+        isUsingOverage: false,
+        at: inHours(-0.1),
         windows: [
           { name: 'five_hour', utilization, status, resetsAt: inHours(2) },
           { name: 'seven_day', utilization: 0.41, status: 'allowed', resetsAt: inHours(80) },

@@ -9,8 +9,18 @@ const at = new Date(Date.now() - 4 * 60_000).toISOString();
 /** Four machines, of which one does not answer, one was lost, and two have the same name. */
 function machines(projects: readonly string[]): Machine[] {
   const usual = {
-    ...{ state: 'connected', since: at, seenAt: new Date().toISOString(), version: '0.1.0', claudeVersion: '2.1.330' },
-    ...{ load: 1.4, freeMemoryBytes: 9.2e9, memoryBytes: 16e9, sessions: 3, slots: 4, freeSlots: 2, projects },
+    state: 'connected',
+    since: at,
+    seenAt: new Date().toISOString(),
+    version: '0.1.0',
+    claudeVersion: '2.1.330',
+    load: 1.4,
+    freeMemoryBytes: 9.2e9,
+    memoryBytes: 16e9,
+    sessions: 3,
+    slots: 4,
+    freeSlots: 2,
+    projects,
   };
   const one = (n: number, fields: object) =>
     Machine.parse({ ...usual, id: `0194269f-8c00-7000-8000-00000000000${n}`, ...fields });

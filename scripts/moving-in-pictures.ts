@@ -5,9 +5,17 @@ type Show = (tab?: string) => Promise<void>;
 
 const FOLDER = '/home/ada/code/storefront';
 const conversation = (n: number, firstWords: string, fields: Partial<Conversation> = {}): Conversation => ({
-  ...{ conversationId: `24796da1-60bd-44a0-8d5b-00000000000${n}`, name: null, firstWords, folder: FOLDER },
-  ...{ branch: 'main', startedAt: '2026-11-20T09:00:00.000Z', updatedAt: '2026-11-23T09:00:00.000Z' },
-  ...{ messages: 12, bytes: 240_000, isOpen: false, ...fields },
+  conversationId: `24796da1-60bd-44a0-8d5b-00000000000${n}`,
+  name: null,
+  firstWords,
+  folder: FOLDER,
+  branch: 'main',
+  startedAt: '2026-11-20T09:00:00.000Z',
+  updatedAt: '2026-11-23T09:00:00.000Z',
+  messages: 12,
+  bytes: 240_000,
+  isOpen: false,
+  ...fields,
 });
 const CONVERSATIONS = [
   conversation(
@@ -20,19 +28,23 @@ const CONVERSATIONS = [
     3,
     'Draft the release notes for 2.4 from the commits since 2.3, grouped by area, and leave out what only tests changed',
     {
-      ...{
-        messages: null,
-        bytes: 48_000_000,
-        branch: null,
-        folder: `${FOLDER}/packages/very/deep/inside/of/the/tree/release-notes`,
-      },
+      messages: null,
+      bytes: 48_000_000,
+      branch: null,
+      folder: `${FOLDER}/packages/very/deep/inside/of/the/tree/release-notes`,
     },
   ),
 ];
 const FOLDERS = [{ folder: FOLDER, branch: 'main', uncommitted: 4 }];
 const issue = (number: number, title: string, fields: Partial<IssueList['issues'][number]> = {}) => ({
-  ...{ number, title, url: `https://github.com/acme/storefront/issues/${number}`, labels: ['bug'], author: 'grace' },
-  ...{ updatedAt: '2026-11-22T09:00:00.000Z', stageId: null, ...fields },
+  number,
+  title,
+  url: `https://github.com/acme/storefront/issues/${number}`,
+  labels: ['bug'],
+  author: 'grace',
+  updatedAt: '2026-11-22T09:00:00.000Z',
+  stageId: null,
+  ...fields,
 });
 const ISSUES = [
   issue(214, 'Login form accepts an empty password', { labels: ['bug', 'security'] }),
@@ -43,7 +55,8 @@ const PLACE = { repository: 'github.com/acme/storefront', host: 'github' };
 const LOGIN = {
   code: 'code_host_login',
   message: 'gh is not logged in to github.com. Log in in a terminal, then try again.',
-  ...{ command: 'gh auth login --hostname github.com', url: null },
+  command: 'gh auth login --hostname github.com',
+  url: null,
 };
 
 /** Opens a form of the palette, with these answers. */

@@ -5,9 +5,20 @@ type Show = (tab?: string) => Promise<void>;
 
 const [head, tree, at] = ['a'.repeat(40), 'b'.repeat(40), '2026-01-02T03:04:05.000Z'];
 const PLAN = PullRequestPlan.parse({
-  ...{ branch: 'callboard/STAGE-1', head, tree, base: 'main', remote: 'origin', host: 'github' },
-  ...{ repository: 'github.com/acme/storefront', commits: 3, unpushed: 3, files: 12 },
-  ...{ uncommitted: ['src/theme.ts'], uncommittedCount: 1, title: 'Dark mode', problem: null },
+  branch: 'callboard/STAGE-1',
+  head,
+  tree,
+  base: 'main',
+  remote: 'origin',
+  host: 'github',
+  repository: 'github.com/acme/storefront',
+  commits: 3,
+  unpushed: 3,
+  files: 12,
+  uncommitted: ['src/theme.ts'],
+  uncommittedCount: 1,
+  title: 'Dark mode',
+  problem: null,
   body: 'Follow the colour scheme of the system.\n\nCommits:\n\n- Write the tokens of both schemes\n- Follow the system\n- Test both schemes',
 });
 const LOGIN = {
@@ -20,23 +31,25 @@ const REFUSED = {
   code: 'push_refused',
   message:
     'origin does not accept callboard/STAGE-1: a rule or a hook there refuses it. Nothing was pushed.\nmain is frozen until Monday',
-  ...{ command: null, url: null },
+  command: null,
+  url: null,
 };
 const OPEN = PullRequest.parse({
-  ...{
-    host: 'github',
-    number: 12,
-    url: 'https://github.com/acme/storefront/pull/12',
-    title: 'Dark mode',
-    state: 'open',
-  },
-  ...{ base: 'main', branch: 'callboard/STAGE-1', head, checks: 'failing', failing: ['test', 'lint'], unresolved: 2 },
-  ...{
-    conflicts: true,
-    mergeCommit: null,
-    checkedAt: at,
-    stale: 'github.com cannot be reached. Check the connection, then try again.',
-  },
+  host: 'github',
+  number: 12,
+  url: 'https://github.com/acme/storefront/pull/12',
+  title: 'Dark mode',
+  state: 'open',
+  base: 'main',
+  branch: 'callboard/STAGE-1',
+  head,
+  checks: 'failing',
+  failing: ['test', 'lint'],
+  unresolved: 2,
+  conflicts: true,
+  mergeCommit: null,
+  checkedAt: at,
+  stale: 'github.com cannot be reached. Check the connection, then try again.',
 });
 const COMMENTS = [
   {
@@ -64,7 +77,12 @@ const SCENES: Readonly<Record<string, Scene>> = {
   refused: {
     stage: {
       finishing: {
-        ...{ way: 'pull-request', state: 'refused', by: 'Ada', at, turn: null, problem: REFUSED },
+        way: 'pull-request',
+        state: 'refused',
+        by: 'Ada',
+        at,
+        turn: null,
+        problem: REFUSED,
         order: { id: '1', title: 'Dark mode', body: 'Follow the system.', draft: true, head },
       },
     },

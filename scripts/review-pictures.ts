@@ -3,18 +3,36 @@ import type { Page } from 'playwright-core';
 
 const at = '2026-01-02T03:04:05.000Z';
 const RUN = {
-  ...{ id: '0198f3a2-7c1b-4d1e-9a53-5b8f0c2d4e61', kind: 'review', state: 'done', by: 'Ada', phaseIndex: null },
-  ...{ createdAt: at, startedAt: at, endedAt: at, reason: null, diff: null, costUsd: 0.12, findings: 2, text: null },
+  id: '0198f3a2-7c1b-4d1e-9a53-5b8f0c2d4e61',
+  kind: 'review',
+  state: 'done',
+  by: 'Ada',
+  phaseIndex: null,
+  createdAt: at,
+  startedAt: at,
+  endedAt: at,
+  reason: null,
+  diff: null,
+  costUsd: 0.12,
+  findings: 2,
+  text: null,
   summary: 'The scheme is followed, but the empty name is not handled and one test asserts nothing.',
   misplaced: [
     {
-      ...{ path: 'src/old-theme.ts', side: 'new', line: 12, severity: 'low', text: 'This file is dead now.' },
+      path: 'src/old-theme.ts',
+      side: 'new',
+      line: 12,
+      severity: 'low',
+      text: 'This file is dead now.',
       why: 'There is no text file src/old-theme.ts with the changes.',
     },
   ],
 };
 const FAILED = {
-  ...{ state: 'failed', summary: null, findings: 0, misplaced: [] },
+  state: 'failed',
+  summary: null,
+  findings: 0,
+  misplaced: [],
   reason: 'Claude did not answer in the form that was asked for. It said: The changes look fine to me.',
 };
 

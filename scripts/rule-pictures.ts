@@ -15,15 +15,30 @@ function rulesOf({ projects, stages }: BoardView) {
   const stage = stages.find(({ title }) => title === 'Dark mode');
   const use = (asked: string, hours: number) => ({ stageId: stage?.id, entry: 2, asked, at: ago(hours) });
   const rule = (rule: string, fields: object) => ({
-    ...{ ruleId: rule, scope: 'project', projectId: project?.id, stageId: null, kind: 'allow', rule, by: 'Ada' },
-    ...{ createdAt: ago(50), expiresAt: null, endedAt: null, endedBy: null, uses: 0, lastUsedAt: null },
-    ...{ usedFor: [], lastUses: [], ...fields },
+    ruleId: rule,
+    scope: 'project',
+    projectId: project?.id,
+    stageId: null,
+    kind: 'allow',
+    rule,
+    by: 'Ada',
+    createdAt: ago(50),
+    expiresAt: null,
+    endedAt: null,
+    endedBy: null,
+    uses: 0,
+    lastUsedAt: null,
+    usedFor: [],
+    lastUses: [],
+    ...fields,
   });
   const uses = [use('Bash npm run build', 0.2), use('Bash npm run lint', 3), use('Bash npm run build', 20)];
   return {
     rules: [
       rule('Bash(npm run *)', {
-        ...{ uses: 14, lastUsedAt: ago(0.2), lastUses: uses },
+        uses: 14,
+        lastUsedAt: ago(0.2),
+        lastUses: uses,
         usedFor: [
           { asked: 'Bash npm run build', count: 11 },
           { asked: 'Bash npm run lint', count: 3 },
@@ -32,7 +47,8 @@ function rulesOf({ projects, stages }: BoardView) {
       rule('Edit(src/**)', { scope: 'stage', stageId: stage?.id, expiresAt: ago(-1) }),
       rule('registry.example', { kind: 'host', uses: null, by: 'Grace' }),
       rule('/srv/designs/of-a-long-name/with-a-deep/path/to/the-folder-that-claude-may-read', {
-        ...{ kind: 'directory', uses: null },
+        kind: 'directory',
+        uses: null,
       }),
     ],
     ended: [rule('Bash(git push *)', { endedAt: ago(5), endedBy: 'Grace' })],

@@ -128,9 +128,16 @@ const PICTURES: Record<string, Look> = {
   },
   ...Object.fromEntries(
     Object.entries({
-      ...{ ...finishingPictures, ...pullRequestPictures, ...workspacePictures },
-      ...{ ...movingInPictures, ...checkPictures, ...goingBackPictures, ...limitPictures, ...rulePictures },
-      ...{ ...holdPictures, ...machinePictures },
+      ...finishingPictures,
+      ...pullRequestPictures,
+      ...workspacePictures,
+      ...movingInPictures,
+      ...checkPictures,
+      ...goingBackPictures,
+      ...limitPictures,
+      ...rulePictures,
+      ...holdPictures,
+      ...machinePictures,
     }).map(([name, look]): [string, Look] => [
       name,
       (page, { review }) => look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),

@@ -66,10 +66,21 @@ async function answerRuns(page: Page, fields: Partial<WorktreeCommand>): Promise
 }
 
 const run = (url: string, fields: Partial<WorktreeCommand>) => ({
-  ...{ id: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', stageId: /stages\/([^/]+)/.exec(url)?.[1] ?? '' },
-  ...{ kind: 'setup', name: 'setup', command: 'npm ci', attempt: 1, state: 'failed', exitCode: 1 },
-  ...{ reason: 'It ended with exit code 1.', isolation: { level: 'sandbox', reason: null }, by: null },
-  ...{ startedAt: AT, endedAt: AT, port: null, ...fields },
+  id: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa',
+  stageId: /stages\/([^/]+)/.exec(url)?.[1] ?? '',
+  kind: 'setup',
+  name: 'setup',
+  command: 'npm ci',
+  attempt: 1,
+  state: 'failed',
+  exitCode: 1,
+  reason: 'It ended with exit code 1.',
+  isolation: { level: 'sandbox', reason: null },
+  by: null,
+  startedAt: AT,
+  endedAt: AT,
+  port: null,
+  ...fields,
 });
 
 /** The stage's details with a server that runs, one that does not, and a set-up that is done. */
@@ -81,8 +92,13 @@ async function servers(page: Page, show: Show): Promise<void> {
 
 const GB = 1_073_741_824;
 const worktree = (stage: string, title: string | null, bytes: number, stays: string | null) => ({
-  ...{ name: stage, path: `/home/ada/.callboard/worktrees/shop/${stage}`, stageId: title === null ? null : stage },
-  ...{ stageTitle: title, bytes: Math.round(bytes), measuredAt: new Date().toISOString(), stays },
+  name: stage,
+  path: `/home/ada/.callboard/worktrees/shop/${stage}`,
+  stageId: title === null ? null : stage,
+  stageTitle: title,
+  bytes: Math.round(bytes),
+  measuredAt: new Date().toISOString(),
+  stays,
 });
 const WORK = { branch: 'callboard/STAGE-3', uncommitted: 3, unmerged: 2 };
 const FILES = {
@@ -112,7 +128,10 @@ async function worktrees(page: Page): Promise<void> {
     route.fulfill({
       json: {
         cleanUp: {
-          ...{ path: '/home/ada/.callboard/worktrees/shop/STAGE-3', left: null, work: WORK, ...FILES },
+          path: '/home/ada/.callboard/worktrees/shop/STAGE-3',
+          left: null,
+          work: WORK,
+          ...FILES,
           buildFolders: [{ path: 'node_modules', bytes: 812_345_678 }],
         },
       },
@@ -135,8 +154,17 @@ async function trash(page: Page): Promise<void> {
   const [at, expiresAt] = [0, 29].map((days) => new Date(Date.now() + days * 86_400_000).toISOString());
   const work = { ref: 'refs/callboard/trash/STAGE-3/now', commit: '3f2a1c0'.padEnd(40, '0'), ...WORK };
   const entry = {
-    ...{ id: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', projectId: 'shop', projectName: 'shop', stageId: 'STAGE-3' },
-    ...{ stageTitle: 'Dark mode', by: 'Ada', at, expiresAt, ...FILES, work, worktree: null },
+    id: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa',
+    projectId: 'shop',
+    projectName: 'shop',
+    stageId: 'STAGE-3',
+    stageTitle: 'Dark mode',
+    by: 'Ada',
+    at,
+    expiresAt,
+    ...FILES,
+    work,
+    worktree: null,
   };
   await page.route('**/api/trash', (route) => route.fulfill({ json: { entries: [entry] } }));
   await openAlone(page, '/trash');

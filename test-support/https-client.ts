@@ -31,7 +31,13 @@ export function openHttps(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   request(
     {
-      ...{ host: '127.0.0.1', port, servername: hostname, ca, path, agent: false, method: sent.method ?? 'GET' },
+      host: '127.0.0.1',
+      port,
+      servername: hostname,
+      ca,
+      path,
+      agent: false,
+      method: sent.method ?? 'GET',
       ...(from && { localAddress: from }),
       headers: { host, ...sent.headers },
     },

@@ -120,7 +120,8 @@ function rawCrowd({ folder, repo }: Installation, launch: Omit<Launch, 'cwd'>, s
   const turnIn = async ({ id, cwd }: (typeof sessions)[number]) => {
     const own = launch.args.map((arg) => arg.replaceAll(join(folder, 'data', 'worktrees', 'shop', stageId), cwd));
     const child = spawn(launch.command, [...own, isFirst ? '--session-id' : '--resume', id], {
-      ...{ cwd, env: launch.env },
+      cwd,
+      env: launch.env,
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     children.push(child);

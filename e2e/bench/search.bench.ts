@@ -97,8 +97,13 @@ async function fill(store: Store): Promise<void> {
       await tx.stages.insert(sampleStage({ id: stageId, title: `Stage ${n}`, prompt: words(n, 60) }));
       const entries = Array.from({ length: ENTRIES / STAGES }, (_, i) =>
         TranscriptEntry.parse({
-          ...{ stageId, index: i + 1, at: new Date(Date.UTC(2026, 0, 1) + (n * 1_000 + i) * 1_000).toISOString() },
-          ...{ parentToolUseId: null, kind: 'text', text: words(n * 1_000 + i, 20 + (i % 100)), blockId: 'b' },
+          stageId,
+          index: i + 1,
+          at: new Date(Date.UTC(2026, 0, 1) + (n * 1_000 + i) * 1_000).toISOString(),
+          parentToolUseId: null,
+          kind: 'text',
+          text: words(n * 1_000 + i, 20 + (i % 100)),
+          blockId: 'b',
         }),
       );
       await tx.transcript.append(entries);

@@ -69,8 +69,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   });
   const atEnd: AtEnd = (end) => void ends.push(end);
   const place = await openPlace({
-    ...{ machines: sharedBy ?? 1, isShared: sharedBy !== null },
-    ...{ isEmulated, random, atEnd, hasOwnNetworks: true, databaseSettings: [] },
+    machines: sharedBy ?? 1,
+    isShared: sharedBy !== null,
+    isEmulated,
+    random,
+    atEnd,
+    hasOwnNetworks: true,
+    databaseSettings: [],
     hasStandby: victims.some((victim) => STANDBY_VICTIMS.some((one) => one === victim)),
   });
   const doors = await openDoors(place, random, atEnd);
@@ -113,13 +118,26 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const installations = place.machines.map(({ installation }) => installation);
   const runsMayBeMissing = victims.includes('claude');
   const accounted = await account({
-    ...{ installations, transport, ledger, stages, isEmulated, signal, runsMayBeMissing, losses },
+    installations,
+    transport,
+    ledger,
+    stages,
+    isEmulated,
+    signal,
+    runsMayBeMissing,
+    losses,
   });
   const result = {
-    ...{ killed, network: place.network, decisions: ledger.decisions.size, messages: ledger.messages.length },
+    killed,
+    network: place.network,
+    decisions: ledger.decisions.size,
+    messages: ledger.messages.length,
     taken: [...losses.values()].reduce((sum, times) => sum + times, 0),
-    ...{ events: onlookers.reduce((sum, { events }) => sum + events(), 0), wrongEvents, unheard },
-    ...{ ...accounted, lost: [...accounted.lost, ...alarms] },
+    events: onlookers.reduce((sum, { events }) => sum + events(), 0),
+    wrongEvents,
+    unheard,
+    ...accounted,
+    lost: [...accounted.lost, ...alarms],
   };
   reached(`${result.lost.length} lost, ${result.doubled.length} doubled, ${wrongEvents.length} events wrong`);
   return { ...result, left: await leaveNothing(place, { transport, losses }, stages, signal) };

@@ -184,7 +184,9 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     if (await sheet.isVisible()) await sheet.getByRole('button', exact('Later')).tap();
     expect({ path, small: await tooSmall(page), fits: await isNotTooWide(page) }).toEqual({
-      ...{ path, small: [], fits: true },
+      path,
+      small: [],
+      fits: true,
     });
   }
   expect(errors).toEqual([]);

@@ -109,8 +109,14 @@ it('shows what is pushed, denies from the notification, says that it was answere
   const pending = async () => (await api.get('/api/board')).pending;
   const [{ requestId }] = await pending();
   const message = {
-    ...{ tag: `request ${stageId} ${requestId}`, title: 'Checkout: needs you', body: 'touch never' },
-    ...{ signal: 'waiting', path: '/trash', request: { stageId, requestId }, actions: 'deny', isSettled: false },
+    tag: `request ${stageId} ${requestId}`,
+    title: 'Checkout: needs you',
+    body: 'touch never',
+    signal: 'waiting',
+    path: '/trash',
+    request: { stageId, requestId },
+    actions: 'deny',
+    isSettled: false,
   };
   await push(message);
   await expect.poll(() => shown(worker)).toEqual([{ title: message.title, body: 'touch never', silent: false }]);

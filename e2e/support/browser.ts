@@ -100,7 +100,8 @@ export async function openBrowser(
   const viewport = { width: options.width ?? 1280, height: options.height ?? 800 };
   const browser = await runningBrowser(executablePath, options.trustsAll ?? false);
   const context = await browser.newContext({
-    ...{ viewport, hasTouch: options.hasTouch ?? false },
+    viewport,
+    hasTouch: options.hasTouch ?? false,
     // A worker costs each page a start, and what a test does to the network of a page passes it by.
     serviceWorkers: options.hasWorker === true ? 'allow' : 'block',
   });

@@ -79,9 +79,15 @@ function stageIn(column: string, index: number, number: number, at: (minutesAgo:
   const createdAt = at(3_000);
   const waited = [0.4, 3, 4, 12, 26, 55, 130, 400, 1_500][index % 9] ?? 1;
   const stage = sampleStage({
-    ...{ id, projectId: PROJECTS[(number * 7) % 4], title: titleOf(number), createdAt, updatedAt: createdAt },
-    ...{ priority: [2, 2, 1, 2, 2, 0, 2, 3][number % 8], held: column === 'backlog' && index % 3 === 0 },
-    ...{ dependsOn: neededBy(column, index, number), group: GROUPS[number % GROUPS.length] },
+    id,
+    projectId: PROJECTS[(number * 7) % 4],
+    title: titleOf(number),
+    createdAt,
+    updatedAt: createdAt,
+    priority: [2, 2, 1, 2, 2, 0, 2, 3][number % 8],
+    held: column === 'backlog' && index % 3 === 0,
+    dependsOn: neededBy(column, index, number),
+    group: GROUPS[number % GROUPS.length],
     autoStart: column === 'ready' && index % 4 === 1,
     pipeline: column === 'running' && index % 4 === 2 ? ['Design', 'Build', 'Verify'].map(phase) : [],
     completedAt: column === 'done' ? at(waited) : null,
@@ -98,7 +104,9 @@ function stageIn(column: string, index: number, number: number, at: (minutesAgo:
   const asking = ASKED[index % 4];
   const turn = { outcome: index % 5 === 4 ? 'failed' : 'succeeded', at: since, message: null };
   const sessions: Record<string, object | null> = {
-    ...{ backlog: null, ready: null, running: { ...doing, queued: index % 5 === 1 ? 2 : 0 } },
+    backlog: null,
+    ready: null,
+    running: { ...doing, queued: index % 5 === 1 ? 2 : 0 },
     'needs-you': index % 5 === 4 ? { ...figures, state: 'idle', lastTurn: turn } : { ...figures, state: 'waiting' },
     review: { ...figures, state: 'idle', lastTurn: { ...turn, outcome: 'succeeded' }, changes: changes(number) },
     done: { ...figures, state: 'ended', lastTurn: { ...turn, outcome: 'succeeded' }, changes: changes(number) },
@@ -108,7 +116,11 @@ function stageIn(column: string, index: number, number: number, at: (minutesAgo:
     column !== 'needs-you' || index % 5 === 4 || asking === undefined
       ? null
       : sampleRequest({
-          ...{ kind: 'approval', ...asking, stageId: id, requestId: `r${number}`, createdAt: since },
+          kind: 'approval',
+          ...asking,
+          stageId: id,
+          requestId: `r${number}`,
+          createdAt: since,
           stakes: asking.stakes.map((code) => ({ code, text: code })),
         });
   return { part: { ...stage, session: session === null ? null : sampleSession({ ...session }) }, asks };
@@ -130,7 +142,14 @@ const changes = (number: number) => ({
 });
 
 const merge = (at: string) => ({
-  ...{ commit: SHA, into: 'main', branch: 'callboard/x', head: SHA, previous: SHA, commits: 1, files: 3, at },
+  commit: SHA,
+  into: 'main',
+  branch: 'callboard/x',
+  head: SHA,
+  previous: SHA,
+  commits: 1,
+  files: 3,
+  at,
 });
 
 /** Has the page show a crowd, whatever is in its store. */

@@ -23,7 +23,9 @@ export function pack(checkout: string, to: string, options: readonly string[] = 
 export async function installPackage(prefix: string, file: string): Promise<Program> {
   await mkdir(prefix, { recursive: true });
   execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', '--prefix', prefix, file], {
-    ...{ encoding: 'utf8', cwd: '/', stdio: 'pipe' },
+    encoding: 'utf8',
+    cwd: '/',
+    stdio: 'pipe',
     env: { ...process.env, HOME: prefix },
   });
   return {

@@ -88,7 +88,10 @@ function watchForms(): void {
   };
   lookSoon();
   new MutationObserver(lookSoon).observe(document, {
-    ...{ subtree: true, childList: true, characterData: true, attributes: true },
+    subtree: true,
+    childList: true,
+    characterData: true,
+    attributes: true,
   });
   for (const change of ['load', 'resize', 'transitionend', 'animationend', 'toggle'])
     window.addEventListener(change, lookSoon, true);
@@ -117,9 +120,15 @@ function watchActs(): void {
     const isOff = button?.disabled === true || button?.getAttribute('aria-disabled') === 'true';
     const onto = witnessed.commandOf(target);
     acts.push({
-      ...{ at: event.timeStamp, kind, key, isRepeat },
-      ...{ onto, button: isVerdict && !isOff ? onto : '' },
-      ...{ hasText: hasText(), shown: { ...witnessed.shown }, rows: { ...witnessed.rows } },
+      at: event.timeStamp,
+      kind,
+      key,
+      isRepeat,
+      onto,
+      button: isVerdict && !isOff ? onto : '',
+      hasText: hasText(),
+      shown: { ...witnessed.shown },
+      rows: { ...witnessed.rows },
     });
   };
   const begun = new Map<string, number>();

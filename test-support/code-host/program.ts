@@ -39,7 +39,13 @@ async function create(
     fail(`a pull request for branch "${wanted.branch}" into branch "${wanted.base}" already exists`);
   const number = 12 + state.requests.length;
   const made: ScriptedRequest = {
-    ...{ number, ...wanted, state: 'open', mergeCommit: null, conflicts: false, checks: [], threads: [] },
+    number,
+    ...wanted,
+    state: 'open',
+    mergeCommit: null,
+    conflicts: false,
+    checks: [],
+    threads: [],
   };
   headOf(made); // only a branch that was pushed
   writeState(folder, { ...state, requests: [...state.requests, made] });
@@ -84,7 +90,11 @@ async function gh(): Promise<void> {
   if (group === 'api' && verb === 'graphql') {
     const number = args.find((arg) => arg.startsWith('number='))?.slice('number='.length);
     const nodes = requireNumber(number).threads.map(({ id, isResolved, path, line, author, body }) => ({
-      ...{ id, isResolved, path, line, originalLine: line },
+      id,
+      isResolved,
+      path,
+      line,
+      originalLine: line,
       comments: {
         nodes: [{ body, url: `https://github.com/acme/shop/pull/${number}#${id}`, author: { login: author } }],
       },
@@ -99,8 +109,13 @@ async function gh(): Promise<void> {
 }
 
 const ghIssue = ({ number, title, body, labels }: ScriptedIssue): object => ({
-  ...{ number, title, body, labels: labels.map((name) => ({ name })), author: { login: 'grace' } },
-  ...{ url: `https://github.com/acme/shop/issues/${number}`, updatedAt: '2026-11-23T14:00:00Z' },
+  number,
+  title,
+  body,
+  labels: labels.map((name) => ({ name })),
+  author: { login: 'grace' },
+  url: `https://github.com/acme/shop/issues/${number}`,
+  updatedAt: '2026-11-23T14:00:00Z',
 });
 
 const CONCLUSIONS = { success: 'SUCCESS', failure: 'FAILURE', pending: '' } as const;
@@ -119,7 +134,9 @@ const ghRequest = (request: ScriptedRequest): object => ({
   mergeCommit: request.mergeCommit === null ? null : { oid: request.mergeCommit },
   mergeable: request.conflicts ? 'CONFLICTING' : 'MERGEABLE',
   statusCheckRollup: request.checks.map(({ name, outcome, job }) => ({
-    ...{ __typename: 'CheckRun', name, status: outcome === 'pending' ? 'IN_PROGRESS' : 'COMPLETED' },
+    __typename: 'CheckRun',
+    name,
+    status: outcome === 'pending' ? 'IN_PROGRESS' : 'COMPLETED',
     conclusion: CONCLUSIONS[outcome],
     detailsUrl: `https://github.com/acme/shop/actions/runs/1/job/${job}`,
   })),
@@ -139,7 +156,10 @@ async function glab(): Promise<void> {
     const draft = title.startsWith('Draft: ');
     const [branch, base] = [fields.get('source_branch') ?? '', fields.get('target_branch') ?? ''];
     const made = await create({
-      ...{ branch, base, draft, body: fields.get('description') ?? '' },
+      branch,
+      base,
+      draft,
+      body: fields.get('description') ?? '',
       title: draft ? title.slice(7) : title,
     });
     return say(glabRequest(made));
@@ -185,8 +205,13 @@ function requireProject(project: string, isPost: boolean, path: string, fields: 
 }
 
 const glabIssue = ({ number, title, body, labels }: ScriptedIssue): object => ({
-  ...{ iid: number, title, description: body, labels, author: { username: 'grace' } },
-  ...{ web_url: `https://gitlab.com/acme/shop/-/issues/${number}`, updated_at: '2026-11-23T14:00:00Z' },
+  iid: number,
+  title,
+  description: body,
+  labels,
+  author: { username: 'grace' },
+  web_url: `https://gitlab.com/acme/shop/-/issues/${number}`,
+  updated_at: '2026-11-23T14:00:00Z',
 });
 
 const split = (field: string): [string, string] => [
@@ -201,10 +226,16 @@ function glabRequest(request: ScriptedRequest): object {
   return {
     iid: request.number,
     web_url: `https://gitlab.com/${state.parent ?? 'acme/shop'}/-/merge_requests/${request.number}`,
-    ...{ title: request.title, draft: request.draft, source_branch: request.branch, target_branch: request.base },
+    title: request.title,
+    draft: request.draft,
+    source_branch: request.branch,
+    target_branch: request.base,
     state: request.state === 'open' ? 'opened' : request.state,
-    ...{ source_project_id: own, target_project_id: state.isForItself ? own : PARENT_ID, sha: headOf(request) },
-    ...{ merge_commit_sha: request.mergeCommit, has_conflicts: request.conflicts },
+    source_project_id: own,
+    target_project_id: state.isForItself ? own : PARENT_ID,
+    sha: headOf(request),
+    merge_commit_sha: request.mergeCommit,
+    has_conflicts: request.conflicts,
     head_pipeline: request.checks.length === 0 ? null : { id: request.number, status, project_id: own },
   };
 }
@@ -213,7 +244,10 @@ const glabThread = ({ id, path, line, author, body, isResolved }: ScriptedReques
   id,
   notes: [
     {
-      ...{ body, resolvable: true, resolved: isResolved, author: { username: author } },
+      body,
+      resolvable: true,
+      resolved: isResolved,
+      author: { username: author },
       position: { new_path: path, old_path: path, new_line: line, old_line: null },
     },
   ],

@@ -31,14 +31,23 @@ export async function createScriptedHost(folder: string): Promise<ScriptedHost> 
     await chmod(join(bin, program), 0o755);
   }
   const start: HostState = {
-    ...{ remote, isLoggedIn: true, failure: null, holdAfterCreate: null, parent: null, isForItself: false },
-    ...{ requests: [], logs: {}, issues: [] },
+    remote,
+    isLoggedIn: true,
+    failure: null,
+    holdAfterCreate: null,
+    parent: null,
+    isForItself: false,
+    requests: [],
+    logs: {},
+    issues: [],
   };
   writeState(folder, start);
   await writeFile(join(folder, 'calls.jsonl'), '');
   const state = () => readState(folder);
   return {
-    ...{ bin, remote, state },
+    bin,
+    remote,
+    state,
     change: (fields) => writeState(folder, { ...state(), ...fields }),
     changeRequest: (fields) =>
       writeState(folder, { ...state(), requests: state().requests.map((one) => ({ ...one, ...fields })) }),

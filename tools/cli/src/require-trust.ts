@@ -38,7 +38,9 @@ export async function requireTrustInLogins(options: StartOptions, edges: Edges, 
   const isReached = reach.publicUrl !== null && !isLoopback(new URL(reach.publicUrl).hostname);
   if (!isOpen && !isReached) return;
   const risk: Risk = {
-    ...{ option: '--host', flag: '--trust-logins', file: join(runFolder(dataDir), 'trusted-logins.json') },
+    option: '--host',
+    flag: '--trust-logins',
+    file: join(runFolder(dataDir), 'trusted-logins.json'),
     danger: `Whoever logs in at ${boardOrigin(options, options.port)} can run any command here as you`,
     instead: 'Leave it out to listen on this machine only.',
   };
@@ -61,7 +63,8 @@ export async function requireTrustInSharedStore(
   signal: AbortSignal,
 ): Promise<void> {
   const risk: Risk = {
-    ...{ option: 'the shared store', flag: '--trust-shared-store' },
+    option: 'the shared store',
+    flag: '--trust-shared-store',
     file: join(runFolder(dataDir), 'trusted-shared-store.json'),
     danger: `A command that Claude runs can read the URL of the shared store (${name}), and whoever can read it can run any command as you, on every machine that shares it`,
     instead: 'Start without the URL to keep the store in the data directory.',

@@ -188,8 +188,12 @@ it('reads the URL of a shared store and what this machine is called, from variab
     CALLBOARD_END_SESSIONS_AFTER_MINUTES: '5',
   };
   expect(parse(['--database-url-stdin', '--trust-shared-store'], env).sharedStore).toEqual({
-    ...{ url: env.CALLBOARD_DATABASE_URL, isPiped: true, isTrusted: true },
-    ...{ machineName: 'Büro 2', machineUrl: 'wss://m.example:3101', endSessionsAfterMinutes: 5 },
+    url: env.CALLBOARD_DATABASE_URL,
+    isPiped: true,
+    isTrusted: true,
+    machineName: 'Büro 2',
+    machineUrl: 'wss://m.example:3101',
+    endSessionsAfterMinutes: 5,
   });
   expect(() => parse(['--database-url', 'x'])).toThrow('has no option --database-url.');
 });

@@ -69,7 +69,11 @@ const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Numb
 /** The weekday and the minute of the day of an instant where the person is. */
 function localTime(at: Date, timeZone: string): { day: number; minute: number } {
   const format = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+    timeZone,
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
   });
   const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
   const minute = Number(parts.get('hour')) * 60 + Number(parts.get('minute'));

@@ -37,8 +37,15 @@ const merging = (state: string, turn: string | null = at(4)) => ({
   finishing: { way: 'merge', state, by: 'Callboard', at: at(4), turn, order: null, problem: null },
 });
 const merged = (fields: object) => ({
-  ...{ commit: 'c'.repeat(40), head: 'd'.repeat(40), into: 'main', branch: 'b', previous: null },
-  ...{ commits: 1, files: 1, at: at(9), ...fields },
+  commit: 'c'.repeat(40),
+  head: 'd'.repeat(40),
+  into: 'main',
+  branch: 'b',
+  previous: null,
+  commits: 1,
+  files: 1,
+  at: at(9),
+  ...fields,
 });
 const finished = (fields: Record<string, unknown>) => ({ ...idle('A', 'succeeded', {}, 4), stage: stage('A', fields) });
 
@@ -81,7 +88,8 @@ it('has one key for one occasion, also after the idle process has ended', () => 
   expect(keys(idle('A', 'succeeded', {}, 5))).not.toEqual(finished);
   expect(keys(idle('A', 'failed', {}, 4))).not.toEqual(finished);
   const stopped = (since: number) => ({
-    ...{ stage: stage('A'), session: session('A', { state: 'failed', stateSince: at(since) }) },
+    stage: stage('A'),
+    session: session('A', { state: 'failed', stateSince: at(since) }),
   });
   expect(keys(stopped(1))).not.toEqual(keys(stopped(2)));
 });

@@ -53,8 +53,12 @@ function factsOf({
       state === undefined
         ? null
         : sampleSession({
-            ...{ state, lastTurn: turn, atGate: atGate ?? false, withheld },
-            ...{ alarm: alarm ? ALARM : null, openDenial: denied ? DENIED : null },
+            state,
+            lastTurn: turn,
+            atGate: atGate ?? false,
+            withheld,
+            alarm: alarm ? ALARM : null,
+            openDenial: denied ? DENIED : null,
             limitWait:
               atLimit === undefined
                 ? null

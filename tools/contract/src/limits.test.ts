@@ -7,11 +7,19 @@ const PAST = '2026-01-02T03:00:00.000Z';
 
 const limits = (fields: Record<string, unknown>) =>
   UsageLimits.parse({
-    ...{ status: 'allowed', window: 'five_hour', resetsAt: LATER, isUsingOverage: false, windows: [], at: PAST },
+    status: 'allowed',
+    window: 'five_hour',
+    resetsAt: LATER,
+    isUsingOverage: false,
+    windows: [],
+    at: PAST,
     ...fields,
   });
 const window = (name: string, utilization: number | null, more: Record<string, unknown> = {}) => ({
-  ...{ name, utilization, status: null, resetsAt: LATER },
+  name,
+  utilization,
+  status: null,
+  resetsAt: LATER,
   ...more,
 });
 const at = (fields: Record<string, unknown>) => limitState(limits(fields), 0.9, AT).state;
@@ -29,7 +37,10 @@ it('says that a limit is reached until it resets, for ever if that is not known'
 it('says that a limit is near from the threshold on, whatever window that is', () => {
   const windows = [window('five_hour', 0.5), window('seven_day', 0.93)];
   expect(limitState(limits({ windows }), 0.9, AT)).toEqual({
-    ...{ state: 'near', window: 'seven_day', utilization: 0.93, resetsAt: LATER },
+    state: 'near',
+    window: 'seven_day',
+    utilization: 0.93,
+    resetsAt: LATER,
   });
   expect(at({ windows: [window('five_hour', 0.89)] })).toBe('allowed');
   expect(at({ windows: [window('seven_day_opus', null, { status: 'near' })] })).toBe('near');

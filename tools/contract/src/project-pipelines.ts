@@ -51,7 +51,9 @@ export interface NamedPipeline {
 }
 
 const phase = (name: string, prompt: string, gate: Phase['gate'] = 'none'): Phase => ({
-  ...{ name, prompt, gate },
+  name,
+  prompt,
+  gate,
   conversation: 'same',
 });
 
@@ -116,7 +118,9 @@ export function pipelinesOf({ file, own }: Record<'file' | 'own', ProjectPipelin
 
 const named = (pipelines: ProjectPipelines, origin: PipelineOrigin): NamedPipeline[] =>
   Object.entries(pipelines).map(([name, { phases, finish }]) => ({
-    ...{ name, phases, origin },
+    name,
+    phases,
+    origin,
     about: '',
     finish: finish ?? null,
   }));

@@ -33,14 +33,17 @@ interface SampleBoard {
 
 export const board = ({ seq = 1, stages, pending = [], unsettled = [] }: SampleBoard) =>
   boardView({
-    ...{ seq, projects: [], pending, unsettled, warnings: [], paused: null },
-    ...{
-      sandbox: SANDBOX_UNTRIED,
-      claude: CLAUDE_UNCHECKED,
-      limits: NO_LIMITS,
-      holds: [],
-      startHolds: [],
-      budgets: [],
-    },
+    seq,
+    projects: [],
+    pending,
+    unsettled,
+    warnings: [],
+    paused: null,
+    sandbox: SANDBOX_UNTRIED,
+    claude: CLAUDE_UNCHECKED,
+    limits: NO_LIMITS,
+    holds: [],
+    startHolds: [],
+    budgets: [],
     stages: stages.map(({ stage, session = null }) => ({ ...stage, session })),
   });

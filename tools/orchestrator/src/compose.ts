@@ -92,7 +92,11 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const nows = createDeltas<SessionNowUpdate>();
     await keepFormerWork(context, { ...repositories, store, membership });
     const running = await runSessions(context, {
-      ...{ ...repositories, ...programs, store: own, outboxBell, membership },
+      ...repositories,
+      ...programs,
+      store: own,
+      outboxBell,
+      membership,
       onTextDelta: deltas.pass,
       onSessionNow: nows.pass,
       onLaunchNews: metrics.countLaunch,
@@ -107,8 +111,15 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const machines = membership?.machines ?? null;
     const read = createViews({ ...storage, ...running, store, edges, machine, machines });
     const handlers = commandHandlers({
-      ...{ ...read, store, metrics, loopDelay, machines },
-      ...{ ...kept, ...repositories, ...running, ...services },
+      ...read,
+      store,
+      metrics,
+      loopDelay,
+      machines,
+      ...kept,
+      ...repositories,
+      ...running,
+      ...services,
     });
     storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
     const router = membership?.routeWith(services.logins);
@@ -122,8 +133,13 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const automated = { ...repositories, ...machine, ...stores, store: own };
     const { scheduler, mayStart, endAllIdle } = await startAutomation(context, automated);
     beginMembership(context, membership, {
-      ...{ ...programs, ...running, own, execution },
-      ...{ scheduler, mayStart, outboxBell },
+      ...programs,
+      ...running,
+      own,
+      execution,
+      scheduler,
+      mayStart,
+      outboxBell,
     });
     takeFormerWorktrees(context, membership, { ...kept, ...repositories, store });
     reactToChanges(context, { machine, store: own, sessions: running.sessions, scheduler, gateway, onNews });
@@ -169,12 +185,20 @@ function watchPrograms({ config, log, edges, limits, life }: StartContext, { env
   const { trialDelayMs } = limits;
   const find = () => findClaude(claudePath, env.PATH);
   const login = createLoginWatch({
-    ...{ log, edges, env, home: homeOf(env), findClaude: find, lookMs: limits.loginLookMs },
+    log,
+    edges,
+    env,
+    home: homeOf(env),
+    findClaude: find,
+    lookMs: limits.loginLookMs,
     askLogin: (program) => askLogin(program, env),
   });
   life.onStop('login', login.stop);
   const claude = createClaudeWatch({
-    ...{ dataDir, log, env, trialDelayMs },
+    dataDir,
+    log,
+    env,
+    trialDelayMs,
     findClaude: () =>
       find().catch((error: unknown) => {
         login.sawMissing(error);

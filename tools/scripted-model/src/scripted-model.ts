@@ -71,7 +71,10 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
       tools: (request.tools ?? []).map((tool) => tool.name),
       stream: request.stream ?? false,
       subagent: system.includes('cc_is_subagent=true'),
-      ...{ sessionId, kind, script, step },
+      sessionId,
+      kind,
+      script,
+      step,
     };
     log.add(entry);
     options.log?.(entry);

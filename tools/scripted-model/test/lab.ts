@@ -27,7 +27,9 @@ export async function createLab(): Promise<Lab> {
   stack.defer(async () => void (await Promise.all(claudes.map((claude) => claude.kill()))));
   const all = stack.move();
   return {
-    ...{ model, cwd, outside },
+    model,
+    cwd,
+    outside,
     start(...args) {
       const claude = startClaude(cwd, env, args);
       claudes.push(claude);

@@ -33,7 +33,9 @@ async function start({ publicUrl = `https://${NAME}` as string | null, host = '0
   const notices: string[] = [];
   const server = await startWebServer(
     {
-      ...{ host, port: 0, orchestrator: { url: orchestrator.url(), secret: SECRET } },
+      host,
+      port: 0,
+      orchestrator: { url: orchestrator.url(), secret: SECRET },
       reach: { publicUrl, proxies: [], tls: files },
     },
     log,

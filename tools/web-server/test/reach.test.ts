@@ -33,7 +33,10 @@ async function get(remoteAddress: string, headers: Record<string, string>, url =
 const throughProxy = (client = CLIENT, more: Record<string, string> = {}) => {
   const send: Send = async (method, url, headers, payload) => {
     const answer = await harness.app.inject({
-      ...{ method, url, remoteAddress: PROXY, headers: { ...forwarded(client), ...more, origin: PUBLIC, ...headers } },
+      method,
+      url,
+      remoteAddress: PROXY,
+      headers: { ...forwarded(client), ...more, origin: PUBLIC, ...headers },
       ...(payload && { payload }),
     });
     const pairs = [answer.headers['set-cookie'] ?? []].flat().map((cookie): [string, string] => ['set-cookie', cookie]);
@@ -229,12 +232,10 @@ describe('through a tunnel to another port', () => {
     for (const host of ['localhost:8100', 'localhost:3100']) {
       harness.orchestrator.loginCodes.add(host);
       const { headers } = await harness.app.inject({
-        ...{
-          method: 'POST',
-          url: '/api/login',
-          headers: { host },
-          payload: { code: host, key: newBrowser(harness).key },
-        },
+        method: 'POST',
+        url: '/api/login',
+        headers: { host },
+        payload: { code: host, key: newBrowser(harness).key },
       });
       expect(headers['set-cookie']).toMatch(
         new RegExp(`^callboard_session_${host.split(':')[1]}=[^;]+; .*SameSite=Strict$`),

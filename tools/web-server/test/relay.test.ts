@@ -188,7 +188,9 @@ it('passes on the answer to a question with any text, and never treats such a ke
 it('opens an editor only for a browser on this machine', async () => {
   const open = (remoteAddress: string, headers = {}) =>
     harness.app.inject({
-      ...{ method: 'POST', url: '/api/stages/STAGE-1/editor', remoteAddress },
+      method: 'POST',
+      url: '/api/stages/STAGE-1/editor',
+      remoteAddress,
       headers: { ...bearer, ...headers },
     });
   for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) expect((await open(address)).statusCode).toBe(200);

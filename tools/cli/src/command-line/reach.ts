@@ -6,7 +6,11 @@ import type { Flag } from './flags.ts';
 import { complain, type PathBase, path } from './values.ts';
 
 const value = (name: string, placeholder: string, variable: string, help: string): Flag => ({
-  ...{ kind: 'value', name, placeholder, variable, help },
+  kind: 'value',
+  name,
+  placeholder,
+  variable,
+  help,
   repeatable: false,
 });
 

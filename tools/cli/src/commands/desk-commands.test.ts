@@ -21,16 +21,14 @@ const stage = { ...sampleStage({ pipeline: phases }), session: sampleSession({ p
 const shop = sampleProject();
 const commit = '0123456789012345678901234567890123456789';
 const merged = {
-  ...{
-    commit,
-    into: 'main',
-    branch: 'callboard/STAGE-1',
-    head: commit,
-    previous: commit,
-    commits: 1,
-    files: 1,
-    at: AT,
-  },
+  commit,
+  into: 'main',
+  branch: 'callboard/STAGE-1',
+  head: commit,
+  previous: commit,
+  commits: 1,
+  files: 1,
+  at: AT,
 };
 
 /** The API with these answers, and a terminal that is logged in to it and in a folder of the project. */
@@ -38,23 +36,19 @@ async function setUp(answers: Record<string, unknown> = {}, piped = '') {
   const home = await temporaryFolder();
   const project = { ...shop, path: home };
   const board = boardView({
-    ...{
-      seq: 1,
-      projects: [project],
-      stages: [stage],
-      pending: [sampleRequest()],
-      unsettled: [],
-      warnings: [],
-      paused: null,
-    },
-    ...{
-      startHolds: [],
-      budgets: [],
-      limits: NO_LIMITS,
-      holds: [],
-      sandbox: SANDBOX_UNTRIED,
-      claude: CLAUDE_UNCHECKED,
-    },
+    seq: 1,
+    projects: [project],
+    stages: [stage],
+    pending: [sampleRequest()],
+    unsettled: [],
+    warnings: [],
+    paused: null,
+    startHolds: [],
+    budgets: [],
+    limits: NO_LIMITS,
+    holds: [],
+    sandbox: SANDBOX_UNTRIED,
+    claude: CLAUDE_UNCHECKED,
   });
   const known: Record<string, unknown> = {
     'GET /api/board': board,
@@ -195,7 +189,8 @@ it('denies with a reason of several lines that is piped in, and only if the requ
     '> Step 2\nToo wide.\n',
   );
   expect(await callboard('deny', '--reason', '-')).toMatchObject({
-    ...{ exitCode: 2, err: expect.stringContaining('--reason -: name the request as well') },
+    exitCode: 2,
+    err: expect.stringContaining('--reason -: name the request as well'),
   });
   await callboard('deny', 'request-1', '--reason', '-');
   expect(sent).toEqual([
@@ -229,14 +224,24 @@ it('lists what waits, as lines, ids or JSON', async () => {
 it('says a refusal in the words of the server', async () => {
   const { callboard } = await setUp();
   expect(await callboard('advance', '1')).toMatchObject({
-    ...{ exitCode: 1, err: 'callboard: No POST /api/stages/STAGE-1/advance.' },
+    exitCode: 1,
+    err: 'callboard: No POST /api/stages/STAGE-1/advance.',
   });
 });
 
 it('lists rules, adds one to a stage for a while and says what it does not answer, and removes it', async () => {
   const kept = {
-    ...{ ruleId: 'rule-12345678', scope: 'stage', projectId: 'shop', stageId: 'STAGE-1', kind: 'allow', by: 'Ada' },
-    ...{ rule: 'Bash(npm test)', createdAt: AT, expiresAt: '2026-01-02T05:04:05.000Z', endedAt: null, endedBy: null },
+    ruleId: 'rule-12345678',
+    scope: 'stage',
+    projectId: 'shop',
+    stageId: 'STAGE-1',
+    kind: 'allow',
+    by: 'Ada',
+    rule: 'Bash(npm test)',
+    createdAt: AT,
+    expiresAt: '2026-01-02T05:04:05.000Z',
+    endedAt: null,
+    endedBy: null,
   };
   const used = { ...kept, uses: 2, lastUsedAt: AT, usedFor: [], lastUses: [] };
   const { callboard, sent, hint } = await setUp({

@@ -22,7 +22,11 @@ export const migrateStore: Command = {
   summary: 'Moves the store to a PostgreSQL database (--to postgres), or back into a file (--to sqlite).',
   flags: [
     {
-      ...{ kind: 'value', name: 'to', placeholder: 'STORE', repeatable: false, variable: null },
+      kind: 'value',
+      name: 'to',
+      placeholder: 'STORE',
+      repeatable: false,
+      variable: null,
       help: 'postgres or sqlite.',
     },
     dataDirFlag,

@@ -218,7 +218,10 @@ it('passes the URL of a shared store to the orchestrator alone, by its pipe', as
   const program = startOn(await temporaryFolder(), env, ['--trust-shared-store']);
   const { web, orchestrator } = await reportsOf(await boardPort(program));
   expect(orchestrator.config).toMatchObject({
-    ...{ databaseUrl: DATABASE, machineName: 'desk', machineUrl: 'wss://desk.example', endSessionsAfterMinutes: 5 },
+    databaseUrl: DATABASE,
+    machineName: 'desk',
+    machineUrl: 'wss://desk.example',
+    endSessionsAfterMinutes: 5,
   });
   expect(JSON.stringify(web)).not.toContain('hush');
   expect(program.stderr()).toContain('crosses the network to db.example:5432/board unencrypted');

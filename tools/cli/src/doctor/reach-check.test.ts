@@ -14,13 +14,17 @@ const check = (host: string, reach: object, now = NOW) =>
 it('says how other machines reach the board', async () => {
   const publicUrl = 'https://callboard.example.com';
   expect(await check('127.0.0.1', {})).toEqual({
-    ...{ verdict: 'ok', found: 'none: the board listens on this machine only', advice: null },
+    verdict: 'ok',
+    found: 'none: the board listens on this machine only',
+    advice: null,
   });
   expect(await check('127.0.0.1', { publicUrl, proxies: ['127.0.0.1', '10.0.0.0/8'] })).toMatchObject({
-    ...{ verdict: 'ok', found: `${publicUrl}, through the proxy at 127.0.0.1, 10.0.0.0/8` },
+    verdict: 'ok',
+    found: `${publicUrl}, through the proxy at 127.0.0.1, 10.0.0.0/8`,
   });
   expect(await check('127.0.0.1', { publicUrl: 'http://localhost:8100' })).toMatchObject({
-    ...{ verdict: 'ok', found: 'http://localhost:8100, through a tunnel' },
+    verdict: 'ok',
+    found: 'http://localhost:8100, through a tunnel',
   });
 });
 
@@ -48,7 +52,8 @@ describe.skipIf(!isInstalled('openssl'))('with a certificate (needs openssl)', (
     expect(await foundFor({ cert: join(folder, 'none.pem'), key })).toContain('cannot be read: there is no such file');
     expect(await foundFor({ cert: join(folder, 'half.pem'), key })).toContain('holds no certificate in PEM');
     expect(await check('192.0.2.1', { tls: { cert, key: cert } })).toMatchObject({
-      ...{ verdict: 'problem', found: expect.stringContaining('holds no private key in PEM') },
+      verdict: 'problem',
+      found: expect.stringContaining('holds no private key in PEM'),
       advice: 'Name a certificate and its key in PEM',
     });
   });

@@ -192,7 +192,9 @@ const terminalOrigin = (options: StartOptions, port: number): string =>
   options.reach.tls === null ? `http://${authority(loopbackHost(options.host), port)}` : boardOrigin(options, port);
 
 const webServerConfig = ({ host, reach }: StartOptions, secret: string, port: number): WebServerConfig => ({
-  ...{ host, port, reach },
+  host,
+  port,
+  reach,
   orchestrator: { url: null, secret },
 });
 

@@ -50,7 +50,10 @@ const fields = fieldsOf({
 
 it('fills in a form from field=value', () => {
   expect(formContent(fields, ['city=Paris=Nord', 'nights=3', 'class=Second', 'quiet=yes'])).toEqual({
-    ...{ city: 'Paris=Nord', nights: 3, class: 'b', quiet: true },
+    city: 'Paris=Nord',
+    nights: 3,
+    class: 'b',
+    quiet: true,
   });
 });
 

@@ -8,23 +8,19 @@ import { chooseRequest, confirm } from './choose-request.ts';
 /** A desk with these open requests and one decided, and a terminal whose person answers this. */
 function setUp(ids: readonly string[], { isTerminal = true, answer = 'y' as string | null } = {}) {
   const board = boardView({
-    ...{
-      seq: 1,
-      projects: [],
-      stages: [{ ...sampleStage(), session: null }],
-      unsettled: [],
-      warnings: [],
-      paused: null,
-    },
+    seq: 1,
+    projects: [],
+    stages: [{ ...sampleStage(), session: null }],
+    unsettled: [],
+    warnings: [],
+    paused: null,
     pending: ids.map((requestId) => sampleRequest({ requestId })),
-    ...{
-      startHolds: [],
-      budgets: [],
-      limits: NO_LIMITS,
-      holds: [],
-      sandbox: SANDBOX_UNTRIED,
-      claude: CLAUDE_UNCHECKED,
-    },
+    startHolds: [],
+    budgets: [],
+    limits: NO_LIMITS,
+    holds: [],
+    sandbox: SANDBOX_UNTRIED,
+    claude: CLAUDE_UNCHECKED,
   });
   const replies = {
     get_board: board,
@@ -36,7 +32,8 @@ function setUp(ids: readonly string[], { isTerminal = true, answer = 'y' as stri
   const printed: string[] = [];
   const asked: string[] = [];
   const input = {
-    ...{ isTerminal, read: async () => '' },
+    isTerminal,
+    read: async () => '',
     ask: async (question: string) => {
       asked.push(question);
       return answer;
@@ -44,7 +41,10 @@ function setUp(ids: readonly string[], { isTerminal = true, answer = 'y' as stri
   };
   const edges: Edges = {
     ...nodeEdges(process),
-    ...{ input, err: (line: string) => void printed.push(line), now: () => new Date(AT), env: {} },
+    input,
+    err: (line: string) => void printed.push(line),
+    now: () => new Date(AT),
+    env: {},
   };
   return { at: { desk, edges, hint: (words: string) => `callboard ${words}` }, edges, printed, asked };
 }

@@ -14,12 +14,20 @@ export const deskOptions = (edges: Edges) => ({ json: z.boolean().default(false)
 
 /** Declares an argument. The last one of a command may be repeatable. */
 export const argument = (name: string, placeholder: string, help: string): Flag => ({
-  ...{ kind: 'argument', name, placeholder, help },
+  kind: 'argument',
+  name,
+  placeholder,
+  help,
 });
 
 /** Declares an option with a value. */
 export const option = (name: string, placeholder: string, help: string): Flag => ({
-  ...{ kind: 'value', name, placeholder, help, repeatable: false, variable: null },
+  kind: 'value',
+  name,
+  placeholder,
+  help,
+  repeatable: false,
+  variable: null,
 });
 
 /**

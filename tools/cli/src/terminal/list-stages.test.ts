@@ -23,19 +23,17 @@ const lines = (view: BoardView, all = false) =>
 
 const board = (stages: Parameters<typeof boardView>[0]['stages'], pending: BoardView['pending'] = []): BoardView =>
   boardView({
-    ...{
-      seq: 1,
-      projects: [sampleProject()],
-      stages,
-      pending,
-      unsettled: [],
-      warnings: [],
-      startHolds: [],
-      budgets: [],
-      limits: NO_LIMITS,
-      holds: [],
-      paused: null,
-    },
+    seq: 1,
+    projects: [sampleProject()],
+    stages,
+    pending,
+    unsettled: [],
+    warnings: [],
+    startHolds: [],
+    budgets: [],
+    limits: NO_LIMITS,
+    holds: [],
+    paused: null,
     sandbox: SANDBOX_UNTRIED,
     claude: CLAUDE_UNCHECKED,
   });

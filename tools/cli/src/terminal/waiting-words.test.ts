@@ -18,8 +18,19 @@ const terminal = { by: 'Ada', since: AT };
 
 const view = (fields: Partial<BoardView> = {}): BoardView =>
   boardView({
-    ...{ seq: 1, projects: [sampleProject()], stages: [], pending: [], unsettled: [], warnings: [], startHolds: [] },
-    ...{ budgets: [], limits: NO_LIMITS, holds: [], paused: null, sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED },
+    seq: 1,
+    projects: [sampleProject()],
+    stages: [],
+    pending: [],
+    unsettled: [],
+    warnings: [],
+    startHolds: [],
+    budgets: [],
+    limits: NO_LIMITS,
+    holds: [],
+    paused: null,
+    sandbox: SANDBOX_UNTRIED,
+    claude: CLAUDE_UNCHECKED,
     ...fields,
   });
 
@@ -64,7 +75,10 @@ it('says what a stage that was not started waits for', () => {
 
 it('says what is on hold and which budgets are spent, or nearly so, beyond a single stage', () => {
   const budget = (scope: BoardView['budgets'][number]['scope'], usd: number) => ({
-    ...{ scope, usd: 1, tokens: null, spent: { usd, tokens: 0 } },
+    scope,
+    usd: 1,
+    tokens: null,
+    spent: { usd, tokens: 0 },
   });
   const { id } = sampleProject();
   const notices = boardNotices(

@@ -60,7 +60,9 @@ function connect(onAsk: (asked: Asked) => void, options: Partial<EventStreamOpti
   };
   const ended = (async () => {
     const stream = readEventStream(call, {
-      ...{ since: 1, signal: over.signal, onOpen: () => told.push('open') },
+      since: 1,
+      signal: over.signal,
+      onOpen: () => told.push('open'),
       onHeldUp: (isHeldUp) => told.push(isHeldUp ? 'held up' : 'flowing'),
       ...options,
     });

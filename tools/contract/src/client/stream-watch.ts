@@ -89,7 +89,7 @@ export function createStreamWatch({ put, maxPauseMs }: StreamWatchParts): Stream
   return {
     opened(id, reopen) {
       const over = new AbortController();
-      const stream = { ...{ id, reopen, over }, last: Promise.resolve(), timer: undefined, pauseMs: FIRST_PAUSE_MS };
+      const stream = { id, reopen, over, last: Promise.resolve(), timer: undefined, pauseMs: FIRST_PAUSE_MS };
       streams.set(id, stream);
       if (wanted.length > 0) void tell(stream).catch(() => undefined); // it is told again, or cannot be
     },

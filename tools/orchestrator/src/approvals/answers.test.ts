@@ -7,9 +7,20 @@ const requestId = 'r1';
 
 const request = (fields: Record<string, unknown> = {}): PendingRequest =>
   PendingRequest.parse({
-    ...{ stageId: 'S1', requestId, kind: 'approval', toolName: 'Bash', displayName: 'Bash', toolUseId: 'u1' },
-    ...{ input: { command: 'make' }, description: null, agent: null, reason: null, blockedPath: null },
-    ...{ suggestions: [], suppressAlwaysAllow: false, createdAt: AT },
+    stageId: 'S1',
+    requestId,
+    kind: 'approval',
+    toolName: 'Bash',
+    displayName: 'Bash',
+    toolUseId: 'u1',
+    input: { command: 'make' },
+    description: null,
+    agent: null,
+    reason: null,
+    blockedPath: null,
+    suggestions: [],
+    suppressAlwaysAllow: false,
+    createdAt: AT,
     ...fields,
   });
 const body = (fields: Record<string, unknown> = {}) => ({ requestId, decision: 'allow', ...fields }) as ApproveBody;

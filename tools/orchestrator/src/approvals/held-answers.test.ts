@@ -36,7 +36,12 @@ async function setUp() {
   await start();
   const approvals = createApprovalService({ store: test.store, outboxBell: createBell(), confirmationMs: 0 });
   return {
-    ...{ ...clocks, session, stageId, approvals, start, store: test.store },
+    ...clocks,
+    session,
+    stageId,
+    approvals,
+    start,
+    store: test.store,
     hold: (given: GivenAnswer = allowed, actor = 'Ada') => held.hold(stageId, given, actor),
     takeBack: (actor = 'Ada') => held.takeBack({ requestId: r1 }, actor),
     /** Ends Callboard as a kill does: what is not stored is gone. */

@@ -9,8 +9,19 @@ const ids = { stageId: 'S1', requestId: 'r1' };
 function message(kind: string, outcome: string, fields: Record<string, unknown> = {}): string {
   const request = PendingRequest.parse({ ...sampleAsk(), ...ids, agent: null, kind, createdAt: AT });
   const decision = Decision.parse({
-    ...{ ...ids, kind, toolName: 'Bash', toolUseId: 'toolu_1', outcome, by: 'Ada', at: AT, waitedMs: 1 },
-    ...{ reason: null, answers: null, updatedInput: null, delivery: 'unknown', ...fields },
+    ...ids,
+    kind,
+    toolName: 'Bash',
+    toolUseId: 'toolu_1',
+    outcome,
+    by: 'Ada',
+    at: AT,
+    waitedMs: 1,
+    reason: null,
+    answers: null,
+    updatedInput: null,
+    delivery: 'unknown',
+    ...fields,
   });
   return retryMessage(request, decision);
 }

@@ -30,7 +30,10 @@ it('exchanges a code for a login once and emits an event', async () => {
   const { secret, login } = await logins.redeem({ code, ...newBrowser() });
   expect(login).toMatchObject({ name: 'Ada', browser: 'Firefox on Linux' });
   expect(logins.check({ kind: 'page', secret })).toEqual({
-    ...{ actor: { name: 'Ada' }, loginId: login.loginId, device: 'Firefox on Linux', kind: 'page' },
+    actor: { name: 'Ada' },
+    loginId: login.loginId,
+    device: 'Firefox on Linux',
+    kind: 'page',
   });
   expect(events.at(-1)).toMatchObject({ type: 'login-created', data: login });
   expect(used).toEqual([sha256(code)]);
@@ -175,7 +178,10 @@ it('logs a terminal in with a token that is listed, survives a restart, is no co
   const again = await createLogins(parts);
   for (const one of [logins, again]) {
     expect(one.check({ kind: 'token', secret: token })).toEqual({
-      ...{ actor: { name: 'Ada' }, loginId: login?.loginId, device: 'Terminal on desk', kind: 'token' },
+      actor: { name: 'Ada' },
+      loginId: login?.loginId,
+      device: 'Terminal on desk',
+      kind: 'token',
     });
     expect(() => one.check({ kind: 'page', secret: token })).toThrow(refused);
   }

@@ -159,8 +159,13 @@ async function addToken(
   const secret = newSecret();
   await store.transact(async (tx) => {
     const record: TerminalRecord = {
-      ...{ secretHash: hash(secret), kind, name: person, createdAt: tx.now, expiresAt },
-      ...{ page: null, terminal: { loginId: tx.newId(), name } },
+      secretHash: hash(secret),
+      kind,
+      name: person,
+      createdAt: tx.now,
+      expiresAt,
+      page: null,
+      terminal: { loginId: tx.newId(), name },
     };
     await tx.logins.save(record);
     await tx.emit({ type: 'login-created', data: toLogin(record) });

@@ -42,7 +42,11 @@ async function look({ session: { store, edges } }: Scene) {
   const interrupted: string[] = [];
   let days = 0;
   const watch = startBudgetWatch({
-    ...{ store, edges, log: silent, onFigures: () => {}, onDay: () => days++ },
+    store,
+    edges,
+    log: silent,
+    onFigures: () => {},
+    onDay: () => days++,
     interrupt: async (stageId) => void interrupted.push(stageId),
   });
   onTestFinished(watch.stop);

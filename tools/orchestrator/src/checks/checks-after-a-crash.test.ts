@@ -18,7 +18,11 @@ it.each(['due', 'claimed', 'running', 'ended', 'told', 'passed'] as const)(
     if (moment !== 'due') {
       // A process that is killed stores nothing from that moment on.
       await startChecks({
-        ...{ store, log: pino({ level: 'silent' }), maxParallel: 2, outboxBell: createBell<StageId>(), commands },
+        store,
+        log: pino({ level: 'silent' }),
+        maxParallel: 2,
+        outboxBell: createBell<StageId>(),
+        commands,
         resumeWith: async () => true,
         untilStored: (work) => (++writes <= STORED[moment] ? store.transact(work) : new Promise(() => undefined)),
       });
@@ -58,7 +62,10 @@ it('keeps its result if its output cannot be read, and while the store cannot be
   const writable = Promise.withResolvers<void>();
   let writes = 0;
   const checks = await startChecks({
-    ...{ store, log: pino({ level: 'silent' }), maxParallel: 2, outboxBell: createBell<StageId>() },
+    store,
+    log: pino({ level: 'silent' }),
+    maxParallel: 2,
+    outboxBell: createBell<StageId>(),
     commands: { ...commands, tail: () => Promise.reject(new Error('EIO')) },
     resumeWith: async () => true,
     async untilStored(work) {

@@ -171,7 +171,9 @@ it('keeps the prompt and the result of each phase', async () => {
   const { session, start, running, stageId } = await setUpChecks();
   const checks = await start();
   await session.tell({
-    ...{ type: 'block', apiMessageId: 'm', parentToolUseId: null },
+    type: 'block',
+    apiMessageId: 'm',
+    parentToolUseId: null,
     block: { kind: 'text', text: 'It is built.' },
   });
   await session.tell(turnEnded());

@@ -19,7 +19,9 @@ export function limitsReported(info: z.infer<typeof RateLimitInfo>): AgentEvent 
       ? []
       : [
           {
-            ...{ name, utilization: told.utilization, resetsAt: told.resetsAt },
+            name,
+            utilization: told.utilization,
+            resetsAt: told.resetsAt,
             status: told.status === undefined ? null : STATUS[told.status],
           },
         ],

@@ -76,21 +76,25 @@ export function createComments({ store, edges, worktrees, messages }: CommentsPa
         const meanwhile = await tx.comments.find(stageId, id);
         if (meanwhile !== null) return shown(meanwhile, person);
         const comment: CommentRecord = {
-          ...{
-            id,
-            stageId,
-            author: person,
-            isFinding: false,
-            severity: null,
-            path,
-            side,
-            line,
-            endLine,
-            version,
-            quote,
-          },
-          ...{ origin: { line, endLine, version }, text, hasMoved: false, createdAt: tx.now },
-          ...{ sentAt: null, sentBy: null, messageId: null, answeredAt: null },
+          id,
+          stageId,
+          author: person,
+          isFinding: false,
+          severity: null,
+          path,
+          side,
+          line,
+          endLine,
+          version,
+          quote,
+          origin: { line, endLine, version },
+          text,
+          hasMoved: false,
+          createdAt: tx.now,
+          sentAt: null,
+          sentBy: null,
+          messageId: null,
+          answeredAt: null,
         };
         await tx.comments.save(comment);
         await tellComments(tx, stageId);

@@ -41,7 +41,9 @@ type AutomationParts = Storage &
 export async function startAutomation({ config, log, edges, limits, life }: StartContext, parts: AutomationParts) {
   const { store, membership, disk, worktrees, sessions, lowPriorityWork, login, onDiff } = parts;
   const waits = await startWaitClock({
-    ...{ store, edges, lookMs: limits.limitLookMs },
+    store,
+    edges,
+    lookMs: limits.limitLookMs,
     onDue: () => scheduler.nudge(),
   });
   life.onStop('waits for usage limits', waits.stop);
@@ -49,7 +51,9 @@ export async function startAutomation({ config, log, edges, limits, life }: Star
     disk.diskPauseReason() === null && !isClaudeAway(login.state()) && membership?.lease.isHeld() !== false;
   const scheduler = startScheduler({
     // A stage that nobody has claimed concerns every machine.
-    ...{ store: { board: store.board, onEvent: parts.all.onEvent }, log, maxParallel: config.maxParallel },
+    store: { board: store.board, onEvent: parts.all.onEvent },
+    log,
+    maxParallel: config.maxParallel,
     mayStart,
     gates: [
       ...(membership === null ? [] : [createMachineGate(membership.machines)]),
@@ -66,7 +70,9 @@ export async function startAutomation({ config, log, edges, limits, life }: Star
   life.onStop('scheduler', scheduler.stop);
   const lookForPlaceholders = createPlaceholderWatch({ store, worktrees });
   const changeCounts = await startChangeCounts({
-    ...{ store, worktrees, lowPriorityWork },
+    store,
+    worktrees,
+    lowPriorityWork,
     async onDiff(stageId, diff) {
       await onDiff(stageId, diff);
       await lookForPlaceholders(stageId);
@@ -76,14 +82,21 @@ export async function startAutomation({ config, log, edges, limits, life }: Star
   const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
   life.onStop('idle watch', idleWatch.stop);
   const silenceWatch = startSilenceWatch({
-    ...{ store, log, lookMs: limits.watchdogLookMs, running: sessions.executors, onSilent: sessions.resync },
+    store,
+    log,
+    lookMs: limits.watchdogLookMs,
+    running: sessions.executors,
+    onSilent: sessions.resync,
     silenceMs: config.attentionAfterMinutes * 60_000,
   });
   life.onStop('silence watch', silenceWatch.stop);
   life.onStop(
     'stage folders',
     startStageFolders({
-      ...{ store, log, imports: parts.imports, home: parts.env.HOME ?? homedir() },
+      store,
+      log,
+      imports: parts.imports,
+      home: parts.env.HOME ?? homedir(),
       mayWatch: membership?.places.isFirst,
     }),
   );

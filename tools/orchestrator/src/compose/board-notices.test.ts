@@ -9,7 +9,8 @@ const FULL: StorageTrouble = { isDiskFull: true, isDoubtful: false, isLasting: f
 
 function createScene() {
   const state = {
-    ...{ trouble: null as StorageTrouble | null, delays: [] as Promise<void>[] },
+    trouble: null as StorageTrouble | null,
+    delays: [] as Promise<void>[],
     reads: 'work' as 'work' | 'fail' | 'hang',
   };
   const told: BoardNotices[] = [];

@@ -73,7 +73,11 @@ async function noticesWith(
   const ofCallboard = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
   const paused = disk.diskPauseReason();
   return {
-    ...{ warnings: [...ofCallboard, ...warnings], paused, startHolds: startHolds.current(), budgets },
-    ...{ sandbox: sandbox.support(), claude: login.state() },
+    warnings: [...ofCallboard, ...warnings],
+    paused,
+    startHolds: startHolds.current(),
+    budgets,
+    sandbox: sandbox.support(),
+    claude: login.state(),
   };
 }

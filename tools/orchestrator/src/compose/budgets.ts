@@ -29,14 +29,16 @@ export function composeBudgets({ log, edges, life }: StartContext, parts: Budget
   const watch = startBudgetWatch({
     // Spending anywhere counts; turns are interrupted where they run.
     store: { read: own.read, transact: own.transact, onEvent: store.onEvent, onForeignCommit: store.onForeignCommit },
-    ...{ edges, log },
+    edges,
+    log,
     interrupt: sessions.interrupt,
     onFigures: () => tell('figures'),
     onDay: () => tell('limits'),
   });
   life.onStop('budgets', watch.stop);
   const budgets = createBudgets({
-    ...{ store, edges },
+    store,
+    edges,
     onChange() {
       watch.nudge();
       tell('limits');

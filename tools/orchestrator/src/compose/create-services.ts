@@ -63,13 +63,20 @@ export async function createServices(
   const projects = await registerProjects(context, parts);
   const { tokenSha256, publicUrl } = config;
   const logins = await createLogins({
-    ...{ store, edges, ownerName: ownerName(), tokenSha256, publicUrl },
+    store,
+    edges,
+    ownerName: ownerName(),
+    tokenSha256,
+    publicUrl,
     ...(onCodeUsed && { onCodeUsed }),
   });
   await trust.refreshAll();
   const approvals = createApprovalService({ store, outboxBell, confirmationMs });
   const messages = createMessageQueue({
-    ...{ store, edges, outboxBell, confirmationMs },
+    store,
+    edges,
+    outboxBell,
+    confirmationMs,
     resumeWith: sessions.resumeWith,
     takeBackIfGone: parts.terminals.takeBackIfGone,
     endIfReplaced: createEndIfReplaced({ store, worktrees, sessions }),
@@ -87,8 +94,12 @@ export async function createServices(
   const completion = await completeStages(context, { ...parts, store: own, receipts });
   const { ofProject: settingsOf, pipelinesFor } = parts.stageSettings;
   const stages = createStages({
-    ...{ store, worktrees, settingsOf, pipelinesFor },
-    ...{ here: membership?.claims.here, requireMachine },
+    store,
+    worktrees,
+    settingsOf,
+    pipelinesFor,
+    here: membership?.claims.here,
+    requireMachine,
   });
   const leftovers = createLeftoverProcesses({ store: own, graceMs: graces.signalMs });
   const checks = await runChecks(context, { ...parts, store: own });
@@ -96,14 +107,30 @@ export async function createServices(
   const goingBack = await composeGoingBack(context, { ...parts, store: own, stages });
   const pullRequests = await composePullRequests(context, { ...parts, store: own, messages, completion, receipts });
   return {
-    ...{ projects, logins, approvals, heldAnswers, holds, people, messages, writes, stages },
+    projects,
+    logins,
+    approvals,
+    heldAnswers,
+    holds,
+    people,
+    messages,
+    writes,
+    stages,
     ...(await tellPeople(context, { store, env, machines: membership?.machines ?? null })),
-    ...{ completion, pullRequests, receipts, checks, sideRuns },
+    completion,
+    pullRequests,
+    receipts,
+    checks,
+    sideRuns,
     ...goingBack,
     ...(await composeRules(context, { ...parts, store, own, messages })),
     ...composeBudgets(context, { store, own, sessions, messages, sideRuns }),
     removal: createStageRemoval({
-      ...{ store, stages, worktrees, trash, leftovers },
+      store,
+      stages,
+      worktrees,
+      trash,
+      leftovers,
       cleanUp: parts.cleanUp.beforeRemoval,
     }),
     mending: createWorktreeMending({ ...parts, store: own, edges }),
@@ -121,7 +148,10 @@ export async function createServices(
     leftovers,
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
     conversations: createConversations({
-      ...{ store, worktrees, stages, env: parts.claudeEnv },
+      store,
+      worktrees,
+      stages,
+      env: parts.claudeEnv,
       dataDir: config.dataDir,
     }),
     issues: composeIssues(context, { store, worktrees, env, stages }),
@@ -135,8 +165,11 @@ export async function createServices(
 /** What sessions run, so that none of it acts as a person. */
 function watchCallers({ config, log, life }: StartContext, { own, sessions }: Pick<ServiceParts, 'own' | 'sessions'>) {
   const callers = createCallers({
-    ...{ store: own, log, dataDir: config.dataDir },
-    ...{ running: sessions.executors, raiseAlarm: sessions.raiseAlarm },
+    store: own,
+    log,
+    dataDir: config.dataDir,
+    running: sessions.executors,
+    raiseAlarm: sessions.raiseAlarm,
   });
   // Other machines write to a shared store.
   if (config.databaseUrl === null)
@@ -155,7 +188,12 @@ async function registerProjects(
   const places = membership?.places;
   const requireMachine = membership?.machines.requirePin;
   const projects = createProjects({
-    ...{ store, worktrees, places, home: homeOf(env), dataDir: config.dataDir, requireMachine },
+    store,
+    worktrees,
+    places,
+    home: homeOf(env),
+    dataDir: config.dataDir,
+    requireMachine,
   });
   for (const path of config.repos) await projects.register({ path });
   if (places !== undefined) await nameRemotes({ store: own, places, remoteOf: projects.remoteOf });

@@ -20,15 +20,17 @@ it.skipIf(postgresLack !== '')(
     const { store } = await openTestStore(undefined, 'PostgreSQL');
     const here = machineId(1);
     const former = {
-      ...{
-        machineId: here,
-        stageId: stageId('STAGE-1'),
-        stageTitle: 'Login',
-        projectId: project.id,
-        projectName: 'shop',
-      },
-      ...{ repository: path, worktree: { path: 'STAGE-1', branch: 'callboard/STAGE-1', base: 'HEAD' } },
-      ...{ isRecorded: false, isKept: false, isTaken: false, told: null },
+      machineId: here,
+      stageId: stageId('STAGE-1'),
+      stageTitle: 'Login',
+      projectId: project.id,
+      projectName: 'shop',
+      repository: path,
+      worktree: { path: 'STAGE-1', branch: 'callboard/STAGE-1', base: 'HEAD' },
+      isRecorded: false,
+      isKept: false,
+      isTaken: false,
+      told: null,
     };
     await store.transact(async (tx) => {
       await tx.machines.register(here, machineReport(), 60_000);

@@ -15,13 +15,17 @@ export async function composeGoingBack(
 ): Promise<{ rewinds: Rewinds; forkStage: ForkStage }> {
   const { store, worktrees, sessions, stages, claudeEnv } = parts;
   const moments = {
-    ...{ store, worktrees },
+    store,
+    worktrees,
     placeBefore: (conversationId: string, messageId: string) => placeBefore(claudeEnv, conversationId, messageId),
   };
   const stopping = new AbortController();
   const storing = { store, log, signal: stopping.signal };
   const rewinds = createRewinds({
-    ...{ ...moments, edges, log, endIfIdle: sessions.endIfIdle },
+    ...moments,
+    edges,
+    log,
+    endIfIdle: sessions.endIfIdle,
     record: (work) => retryUntilStored(storing, work, { sync: 'now' }),
   });
   life.onStop('going back', () => stopping.abort());

@@ -74,10 +74,16 @@ export async function joinMachines(
   const endsSessionsAfterMs = cutOffWith?.afterMs ?? null;
   let readWorkload = async () => NOTHING_YET;
   const report = async (): Promise<MachineReport> => ({
-    ...{ name: config.machineName ?? hostname(), version: VERSION },
-    ...{ load: loadavg()[0] ?? 0, freeMemoryBytes: edges.availableMemory(), memoryBytes: totalmem() },
-    ...{ slots: config.maxParallel, ...(await readWorkload()) },
-    ...{ url: config.machineUrl, secretSha256: sha256(secret), endsSessionsAfterMs },
+    name: config.machineName ?? hostname(),
+    version: VERSION,
+    load: loadavg()[0] ?? 0,
+    freeMemoryBytes: edges.availableMemory(),
+    memoryBytes: totalmem(),
+    slots: config.maxParallel,
+    ...(await readWorkload()),
+    url: config.machineUrl,
+    secretSha256: sha256(secret),
+    endsSessionsAfterMs,
   });
   const { lease: times } = limits;
   const told = await report();
@@ -107,7 +113,8 @@ export async function joinMachines(
   const claims = createClaims(here, lease);
   const membership = { machines, places, relay, lease, claims, wasLost, epoch };
   return {
-    ...{ all, own },
+    all,
+    own,
     membership: {
       ...membership,
       peers: peersOf({ store, log, here, secret, ownerOf: ownership.ownerOf }),

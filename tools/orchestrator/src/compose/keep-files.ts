@@ -23,7 +23,14 @@ export async function keepFiles(
   const trash = createTrash({ store, edges, log, dataDir, worktrees, here });
   const sizes = createWorktreeSizes({ env, now: edges.now, uptimeMs: edges.uptimeMs });
   const cleaning = createWorktreeCleaning({
-    ...{ store, edges, log, dataDir, here, trash, worktrees, sizes },
+    store,
+    edges,
+    log,
+    dataDir,
+    here,
+    trash,
+    worktrees,
+    sizes,
     cleanUp: cleanUp.beforeRemoval,
   });
   await cleaning.settle();

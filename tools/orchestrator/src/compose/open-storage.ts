@@ -68,7 +68,11 @@ async function openOwn({ config, log, edges, limits, life }: StartContext, disk:
   life.onStop('store', store.close);
   await requireWritable(store, dataDir);
   const searchIndex = openSqliteSearchIndex({
-    ...{ files: { store: database, index }, store, log, waitMs: limits.searchLagMs, firstMs: limits.searchDelayMs },
+    files: { store: database, index },
+    store,
+    log,
+    waitMs: limits.searchLagMs,
+    firstMs: limits.searchDelayMs,
     mayGrow: () => disk.diskPauseReason() === null,
   });
   life.onStop('search index', searchIndex.stop);
@@ -86,7 +90,12 @@ async function openShared(
   const { diskPauseReason } = disk;
   const { databaseTimelines: historyFile, storeLocation } = dataDirLayout(config.dataDir);
   const store = await openPostgresStore({
-    ...{ address, historyFile, edges, log, diskPauseReason, onCommitsLost },
+    address,
+    historyFile,
+    edges,
+    log,
+    diskPauseReason,
+    onCommitsLost,
   }).catch(async (error: unknown) => {
     // The supervisor tries again, and sessions of an earlier process may still run.
     const cutOff = cutOffParts(context);

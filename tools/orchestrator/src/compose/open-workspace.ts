@@ -32,7 +32,14 @@ export function openWorkspace(
   const stageSettings = createStageSettings({ store, worktrees });
   const ports = createPorts({ store, dataDir });
   const worktreeCommands = createWorktreeCommands({
-    ...{ store, edges, log, dataDir, env, ports, requireInPlace, graceMs: limits.graces.signalMs },
+    store,
+    edges,
+    log,
+    dataDir,
+    env,
+    ports,
+    requireInPlace,
+    graceMs: limits.graces.signalMs,
     isolation: createIsolationTrial(env),
     cachesOf: async (stageId) => {
       const { settings, fromFile, isAgreed } = await stageSettings.ofStage(stageId);
@@ -41,7 +48,10 @@ export function openWorkspace(
   });
   const settingsOf = stageSettings.requireUsable;
   const setUp = createSetUp({
-    ...{ store, log, commands: worktreeCommands, settingsOf },
+    store,
+    log,
+    commands: worktreeCommands,
+    settingsOf,
     settingsOfNew: stageSettings.ofNewStage,
   });
   const cleanUp = createCleanUp({ store, log, commands: worktreeCommands, ports, settingsOf });

@@ -38,7 +38,13 @@ export async function composePullRequests(context: StartContext, parts: PullRequ
   const { log, edges, life, limits } = context;
   const { store, worktrees, env, messages, completion, receipts, stageSettings } = parts;
   const pullRequests = await startPullRequests({
-    ...{ store, worktrees, env, log, edges, hasProcessWith, usualMs: limits.pullRequestMs },
+    store,
+    worktrees,
+    env,
+    log,
+    edges,
+    hasProcessWith,
+    usualMs: limits.pullRequestMs,
     findParent: createParentLookup(env),
     receiptOf: async (stageId) => (await receipts.of(stageId)).markdown,
     baseOf: async (stageId) => (await stageSettings.ofStage(stageId)).settings.base,
@@ -47,7 +53,10 @@ export async function composePullRequests(context: StartContext, parts: PullRequ
   });
   life.onStop('pull requests', pullRequests.stop);
   const stopFinishing = await finishStages({
-    ...{ store, log, pullRequests, retryMs: limits.diskLookMs },
+    store,
+    log,
+    pullRequests,
+    retryMs: limits.diskLookMs,
     async projectWay(stageId) {
       const { settings, fromFile, isAgreed } = await stageSettings.ofStage(stageId);
       return isAgreed || !fromFile.includes('finish') ? settings.finish : 'none'; // the file alone decides nothing

@@ -22,7 +22,11 @@ export async function runChecks(
   const stopping = new AbortController();
   const storing = { store, log, signal: stopping.signal };
   const checks = await startChecks({
-    ...{ store, log, outboxBell, commands: worktreeCommands, maxParallel: config.maxParallel },
+    store,
+    log,
+    outboxBell,
+    commands: worktreeCommands,
+    maxParallel: config.maxParallel,
     resumeWith: sessions.resumeWith,
     untilStored: (work) => retryUntilStored(storing, work, { sync: 'now' }),
   });

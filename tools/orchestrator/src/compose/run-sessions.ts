@@ -62,8 +62,17 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   const liveNows = createLiveNows(NOW_EVERY_MS, onSessionNow);
   life.onStop('live nows', liveNows.stop);
   const sessions = createSessions({
-    ...{ ...shared, store, trust, edges, log, lowPriorityWork, graces, dataDir: config.dataDir, env: claudeEnv },
-    ...{ claims: membership?.claims, mayWrite: membership?.lease.isHeld },
+    ...shared,
+    store,
+    trust,
+    edges,
+    log,
+    lowPriorityWork,
+    graces,
+    dataDir: config.dataDir,
+    env: claudeEnv,
+    claims: membership?.claims,
+    mayWrite: membership?.lease.isHeld,
     keepBefore: createKeepBeforeMessage({ store, worktrees: parts.worktrees, log, limitMs: limits.keepFilesMs }),
     onLiveNow: liveNows.changed,
     initializeTimeoutMs: limits.initializeMs,
@@ -86,7 +95,10 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   life.onStop('re-attaching', reAttaching.stop);
   await liveRules.settle(); // before anybody can send a message: a rule may have been stored that no session was told
   const terminals = createTerminals({
-    ...{ store, log, sessions, requireInPlace: parts.worktrees.requireInPlace },
+    store,
+    log,
+    sessions,
+    requireInPlace: parts.worktrees.requireInPlace,
     findProcess: async ({ conversationId, folder }) =>
       foreignClaude(claudeEnv, { conversationId, folder: await realpath(folder).catch(() => folder) }),
     saidAfter: (conversationId, after) => saidAfter(claudeEnv, conversationId, after),

@@ -39,8 +39,13 @@ export async function runSideRuns(
     runWithInput({ dataDir, graceMs }, job);
   const asking = { store, worktrees, claude, trust, dataDir, env: claudeEnv, startProgram, placeFindings };
   const sideRuns = await startSideRuns({
-    ...{ store, log, outboxBell, resumeWith: sessions.resumeWith, maxParallel: AT_ONCE },
-    ...{ now: edges.now, limitLookMs: limits.limitLookMs },
+    store,
+    log,
+    outboxBell,
+    resumeWith: sessions.resumeWith,
+    maxParallel: AT_ONCE,
+    now: edges.now,
+    limitLookMs: limits.limitLookMs,
     ask: (run, steps) => askClaude(asking, run, steps),
     endLeft: (id, process) => endCommand({ id, process, isSandboxed: false }, graceMs),
     untilStored: (work) => retryUntilStored(storing, work, { sync: 'now' }),

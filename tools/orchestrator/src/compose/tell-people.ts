@@ -45,7 +45,11 @@ export async function tellPeople(context: StartContext, { store, env, machines }
   const webhooks = createWebhooks({ store, edges, caller, publicUrl, onQueued: deliverer.nudge });
   life.onStop('webhooks', webhooks.stop);
   const announcer = startAnnouncer({
-    ...{ store, log, channels, onQueued: deliverer.nudge, lagMs: limits.announceLagMs },
+    store,
+    log,
+    channels,
+    onQueued: deliverer.nudge,
+    lagMs: limits.announceLagMs,
   });
   life.onStop('announcer', announcer.stop);
   return { attendance, pushDevices, webhooks };
@@ -60,7 +64,9 @@ async function outgoingCommands({ config, limits, log }: StartContext, env: Read
     log.error({ err: error }, 'commands of an earlier run may still run'),
   );
   return createOutgoingCommands({
-    ...{ env, home: env.HOME ?? dataDir, endLeft },
+    env,
+    home: env.HOME ?? dataDir,
+    endLeft,
     start: (job) => runWithInput({ dataDir, graceMs }, job),
   });
 }

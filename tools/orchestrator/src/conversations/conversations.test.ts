@@ -40,7 +40,8 @@ async function scene() {
   const dataDir = join(lab.folder, 'data');
   const worktrees = createWorktrees({ dataDir, env: lab.env });
   const stages = createStages({
-    ...{ store, worktrees },
+    store,
+    worktrees,
     settingsOf: async () => NO_SETTINGS,
     pipelinesFor: async () => NO_SETTINGS,
   });
@@ -52,7 +53,7 @@ async function scene() {
     const baseOf = async () => ({ base: null, fetch: false });
     return prepareWorktree({ store, worktrees: withFields(worktrees, some), trust, baseOf }, { stageId: NEW });
   };
-  return { ...test, ...{ lab, repo, worktrees, conversations, launch, prepare } };
+  return { ...test, lab, repo, worktrees, conversations, launch, prepare };
 }
 
 it('stores the stage, its session and what was said in one piece, once', async () => {

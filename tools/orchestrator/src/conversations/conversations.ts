@@ -63,11 +63,15 @@ export function createConversations({ store, worktrees, stages, dataDir, env }: 
         records.some(({ folder }) => checkoutOf(folder, checkouts) === checkout),
       );
       const folders = used.map(async ({ path, branch }) => ({
-        ...{ folder: path, branch, uncommitted: await worktrees.countUncommitted(path) },
+        folder: path,
+        branch,
+        uncommitted: await worktrees.countUncommitted(path),
       }));
       return {
         conversations: records.map((record) => shown(record, open.has(record.conversationId))),
-        ...{ older, folders: await Promise.all(folders), source: lister.source },
+        older,
+        folders: await Promise.all(folders),
+        source: lister.source,
       };
     },
 

@@ -22,7 +22,10 @@ async function watch(version: string, trialDelayMs = 1_000_000) {
   const timesAsked = async () => (await readFile(join(folder, 'asked'), 'utf8')).trim().split('\n').length;
   const open = () => {
     const watched = createClaudeWatch({
-      ...{ dataDir: folder, log: pino({ level: 'silent' }), findClaude: async () => path, trialDelayMs },
+      dataDir: folder,
+      log: pino({ level: 'silent' }),
+      findClaude: async () => path,
+      trialDelayMs,
       env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: folder },
     });
     onTestFinished(watched.stop);

@@ -61,7 +61,12 @@ export function createClaudeWatch(parts: ClaudeWatchParts): ClaudeWatch {
   const { signal } = stopping;
   const cache = createProgramCache({ ...parts, signal });
   const trials = createBackgroundTrials({
-    ...{ dataDir, log, path: env.PATH, delayMs: trialDelayMs, limits: trialLimits, signal },
+    dataDir,
+    log,
+    path: env.PATH,
+    delayMs: trialDelayMs,
+    limits: trialLimits,
+    signal,
     onEnded(program, report) {
       const { version } = program;
       const tried = version === null || report === null ? null : { version, gaps: gapsOf(program, report) };

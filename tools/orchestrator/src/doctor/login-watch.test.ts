@@ -13,8 +13,15 @@ async function watch(parts: Partial<LoginWatchParts> = {}) {
   const home = await temporaryFolder();
   await mkdir(join(home, '.claude'));
   const watched = createLoginWatch({
-    ...{ log: pino({ level: 'silent' }), edges: { now: () => new Date(0) }, env: {}, home, delayMs: 0, lookMs: 5 },
-    ...{ findClaude: async () => '/bin/claude', askLogin: nobody, ...parts },
+    log: pino({ level: 'silent' }),
+    edges: { now: () => new Date(0) },
+    env: {},
+    home,
+    delayMs: 0,
+    lookMs: 5,
+    findClaude: async () => '/bin/claude',
+    askLogin: nobody,
+    ...parts,
   });
   onTestFinished(watched.stop);
   const logIn = () =>
@@ -23,7 +30,9 @@ async function watch(parts: Partial<LoginWatchParts> = {}) {
 }
 
 const turn = (outcome: 'failed' | 'succeeded', at = 1) => ({
-  ...{ outcome, at: new Date(at).toISOString(), message: null },
+  outcome,
+  at: new Date(at).toISOString(),
+  message: null,
   code: outcome === 'failed' ? ('not-logged-in' as const) : null,
 });
 

@@ -94,8 +94,17 @@ type Conversation = Parameters<typeof claudeArguments>[0]['conversation'];
 
 /** As Callboard starts a session, without anything that a person can choose. */
 const LAUNCH = {
-  ...{ permissionMode: 'default', model: null, effort: null, sessionMessages: false },
-  ...{ allow: [], ask: [], deny: [], directories: [], hosts: [], sandbox: null, userSettingsOnly: null },
+  permissionMode: 'default',
+  model: null,
+  effort: null,
+  sessionMessages: false,
+  allow: [],
+  ask: [],
+  deny: [],
+  directories: [],
+  hosts: [],
+  sandbox: null,
+  userSettingsOnly: null,
 } as const;
 
 async function createFolders(root: string) {

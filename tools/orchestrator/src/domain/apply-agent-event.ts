@@ -194,7 +194,8 @@ export const NOTHING_USED = { costUsd: 0, tokens: { input: 0, output: 0, cacheRe
 function used({ change }: EventContext, { tokens }: EventOf<'used'>): void {
   const { costUsd, tokens: before } = change.record.turnUsage ?? NOTHING_USED;
   const sum = {
-    ...{ input: before.input + tokens.input, output: before.output + tokens.output },
+    input: before.input + tokens.input,
+    output: before.output + tokens.output,
     cacheRead: before.cacheRead + tokens.cacheRead,
     cacheCreation: before.cacheCreation + tokens.cacheCreation,
   };

@@ -24,11 +24,24 @@ export async function dueCheck(tx: Tx, change: SessionChange, { stage, check, by
   const { stageId, phaseIndex } = change.record;
   change.record = { ...change.record, atGate: false, turnToFollow: false };
   await setCheck(tx, change, {
-    ...{ id: tx.newId(), stageId, phaseIndex, phase: stage.pipeline[phaseIndex]?.name ?? '' },
-    ...{ command: check.command, timeLimit: check.timeLimit, attempts: check.attempts, state: 'waiting', by },
+    id: tx.newId(),
+    stageId,
+    phaseIndex,
+    phase: stage.pipeline[phaseIndex]?.name ?? '',
+    command: check.command,
+    timeLimit: check.timeLimit,
+    attempts: check.attempts,
+    state: 'waiting',
+    by,
     failures: change.record.check?.failures ?? 0,
-    ...{ createdAt: tx.now, startedAt: null, endedAt: null, exitCode: null, reason: null },
-    ...{ commandId: null, messageId: null, output: '' },
+    createdAt: tx.now,
+    startedAt: null,
+    endedAt: null,
+    exitCode: null,
+    reason: null,
+    commandId: null,
+    messageId: null,
+    output: '',
   });
 }
 

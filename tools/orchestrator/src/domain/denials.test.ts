@@ -12,12 +12,21 @@ const call = (toolUseId: string, command = 'npm run foo'): Told => ({
   block: { kind: 'tool-use', toolUseId, toolName: 'Bash', input: { command } },
 });
 const denied = (toolUseId: string, detail: string | null = null): Told => ({
-  ...{ type: 'call-denied', toolUseId, toolName: 'Bash', reason: 'It has been denied.' },
+  type: 'call-denied',
+  toolUseId,
+  toolName: 'Bash',
+  reason: 'It has been denied.',
   denial: { source: 'rule', detail },
 });
 const result = (toolUseId: string, isTold = true, isError = true): Told => ({
-  ...{ type: 'tool-result', parentToolUseId: null, toolUseId, isError, text: 'denied', allowedBy: null },
-  ...{ sandboxFailure: null, ...(isTold && { isTold: true as const }) },
+  type: 'tool-result',
+  parentToolUseId: null,
+  toolUseId,
+  isError,
+  text: 'denied',
+  allowedBy: null,
+  sandboxFailure: null,
+  ...(isTold && { isTold: true as const }),
 });
 const ended = (calls: string[] = [], outcome: 'succeeded' | 'interrupted' = 'succeeded'): Told => ({
   type: 'turn-ended',
@@ -41,8 +50,13 @@ describe('a call that Claude Code itself denied', () => {
     expect(await session.record()).toMatchObject({ denials: 1 });
     expect(await logged(session)).toMatchObject([
       {
-        ...{ asked: 'Bash npm run foo', outcome: 'denied', by: 'Claude Code', delivery: 'none', waitedMs: 0 },
-        ...{ denial: { source: 'rule', detail: null }, reason: 'It has been denied.' },
+        asked: 'Bash npm run foo',
+        outcome: 'denied',
+        by: 'Claude Code',
+        delivery: 'none',
+        waitedMs: 0,
+        denial: { source: 'rule', detail: null },
+        reason: 'It has been denied.',
       },
     ]);
     expect(session.events('call-denied')).toHaveLength(1);

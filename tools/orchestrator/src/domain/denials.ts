@@ -45,15 +45,38 @@ export async function callDenied({ tx, change, launchId }: EventContext, denied:
   const asked = call?.asked ?? toolName;
   const requestId = RequestId.parse(denialId(toolUseId));
   const decision: Decision = {
-    ...{ stageId, requestId, kind: 'approval', toolName, asked, toolUseId },
-    ...{ outcome: 'denied', by: CLAUDE_CODE, at: tx.now, waitedMs: 0 },
+    stageId,
+    requestId,
+    kind: 'approval',
+    toolName,
+    asked,
+    toolUseId,
+    outcome: 'denied',
+    by: CLAUDE_CODE,
+    at: tx.now,
+    waitedMs: 0,
     reason: denied.reason === null ? null : truncate(denied.reason, LONGEST_REASON),
     denial: { ...denied.denial, detail: denied.denial.detail ?? modeOf(change.record, denied) },
-    ...{ answers: null, updatedInput: null, delivery: 'none', lost: null, settlement: null },
+    answers: null,
+    updatedInput: null,
+    delivery: 'none',
+    lost: null,
+    settlement: null,
   };
   const request = PendingRequest.parse({
-    ...{ stageId, requestId, kind: 'approval', toolName, displayName: toolName, input: {}, description: asked },
-    ...{ toolUseId, agent: null, reason: null, blockedPath: null, suggestions: [], suppressAlwaysAllow: true },
+    stageId,
+    requestId,
+    kind: 'approval',
+    toolName,
+    displayName: toolName,
+    input: {},
+    description: asked,
+    toolUseId,
+    agent: null,
+    reason: null,
+    blockedPath: null,
+    suggestions: [],
+    suppressAlwaysAllow: true,
     createdAt: tx.now,
   });
   if (!(await tx.requests.addDecided(request, decision, launchId))) return;

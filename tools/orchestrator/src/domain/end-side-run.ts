@@ -46,7 +46,14 @@ export async function endSideRun(tx: Tx, change: SessionChange, id: string, end:
   const { summary, misplaced, text } = end;
   const findings = await addComments(tx, run, end.comments);
   const done: SideRun = {
-    ...{ ...run, state: 'done', endedAt: tx.now, costUsd: end.costUsd, findings, summary, misplaced, text },
+    ...run,
+    state: 'done',
+    endedAt: tx.now,
+    costUsd: end.costUsd,
+    findings,
+    summary,
+    misplaced,
+    text,
   };
   await setSideRun(tx, change, done);
   noteSideRun(tx, change, 'info', doneWords(done));
@@ -87,9 +94,17 @@ async function addComments(tx: Tx, run: SideRun, found: readonly FoundComment[])
     const { line, endLine, version } = comment;
     await tx.comments.save({
       ...comment,
-      ...{ id: CommentId.parse(`${run.id}-${at + 1}`), stageId: run.stageId, author: 'Claude', isFinding: true },
-      ...{ origin: { line, endLine, version }, hasMoved: false, createdAt: tx.now },
-      ...{ sentAt: null, sentBy: null, messageId: null, answeredAt: null },
+      id: CommentId.parse(`${run.id}-${at + 1}`),
+      stageId: run.stageId,
+      author: 'Claude',
+      isFinding: true,
+      origin: { line, endLine, version },
+      hasMoved: false,
+      createdAt: tx.now,
+      sentAt: null,
+      sentBy: null,
+      messageId: null,
+      answeredAt: null,
     });
   }
   if (found.length > 0) await tellComments(tx, run.stageId);

@@ -8,20 +8,25 @@ const [ATTIC, DESK] = [machineId(1), machineId(2)];
 const at = (path: string) => ({ path, branch: 'callboard/STAGE-1', base: 'c0ffee' });
 const PATH = '/home/ann/.callboard/worktrees/shop/STAGE-1';
 const lostOn = (machine: MachineId, path: string | null) => ({
-  ...{ machineId: machine, machine: 'some', at: '2026-01-02T00:00:00.000Z', by: 'Ada' },
+  machineId: machine,
+  machine: 'some',
+  at: '2026-01-02T00:00:00.000Z',
+  by: 'Ada',
   worktree: path === null ? null : at(path),
 });
 
 const former = {
-  ...{ machineId: ATTIC, stageId: stageId('STAGE-1'), stageTitle: 'Login', projectName: 'Shop', repository: '/shop' },
-  ...{
-    projectId: ProjectId.parse('shop'),
-    worktree: at(PATH),
-    isRecorded: true,
-    isKept: true,
-    isTaken: false,
-    told: null,
-  },
+  machineId: ATTIC,
+  stageId: stageId('STAGE-1'),
+  stageTitle: 'Login',
+  projectName: 'Shop',
+  repository: '/shop',
+  projectId: ProjectId.parse('shop'),
+  worktree: at(PATH),
+  isRecorded: true,
+  isKept: true,
+  isTaken: false,
+  told: null,
 };
 
 const FATES: [string, Partial<Stage> | null, string][] = [

@@ -17,11 +17,20 @@ export function requireNotGoingBack(session: SessionRecord | null): void {
 
 /** Returns what of the session goes back with its conversation. */
 const conversationOf = (record: SessionRecord): ConversationState => ({
-  ...{ sessionId: record.sessionId, forkOf: record.forkOf, costCounted: record.costCounted },
+  sessionId: record.sessionId,
+  forkOf: record.forkOf,
+  costCounted: record.costCounted,
   tokensCounted: record.tokensCounted,
-  ...{ phaseIndex: record.phaseIndex, atGate: record.atGate, check: record.check, turnToFollow: record.turnToFollow },
-  ...{ todos: record.todos, contextUsage: record.contextUsage, turnMessages: record.turnMessages },
-  ...{ lastTurn: record.lastTurn, openDenial: record.openDenial, queueHeld: record.queueHeld },
+  phaseIndex: record.phaseIndex,
+  atGate: record.atGate,
+  check: record.check,
+  turnToFollow: record.turnToFollow,
+  todos: record.todos,
+  contextUsage: record.contextUsage,
+  turnMessages: record.turnMessages,
+  lastTurn: record.lastTurn,
+  openDenial: record.openDenial,
+  queueHeld: record.queueHeld,
 });
 
 /** The session of a stage has a launch only between its beginning and its end. */

@@ -17,7 +17,12 @@ const call = (toolUseId: string, command: string, more: Record<string, unknown> 
 });
 const result = (toolUseId: string, more: Partial<Extract<Told, { type: 'tool-result' }>> = {}): Told => ({
   type: 'tool-result',
-  ...{ toolUseId, isError: false, text: '', parentToolUseId: null, allowedBy: null, sandboxFailure: null },
+  toolUseId,
+  isError: false,
+  text: '',
+  parentToolUseId: null,
+  allowedBy: null,
+  sandboxFailure: null,
   ...more,
 });
 

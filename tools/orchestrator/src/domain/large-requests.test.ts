@@ -13,7 +13,8 @@ describe('a request that is too large to be shown', () => {
     expect(session.events('approval-requested')).toEqual([]);
     const message = expect.stringContaining('too large to show to a person');
     expect(await answerRow(session)).toMatchObject({
-      ...{ state: 'accepted', actor: null },
+      state: 'accepted',
+      actor: null,
       body: { response: { subtype: 'success', response: { behavior: 'deny', message } } },
     });
     expect(await notices(session)).toEqual(['too-large']);

@@ -48,14 +48,24 @@ async function noteFormer(tx: Tx, stage: Stage, machineId: MachineId): Promise<v
   const places = await tx.projectPlaces.list();
   const place = places.find((one) => one.projectId === projectId && one.machineId === machineId);
   await tx.formerWorktrees.save({
-    ...{ machineId, stageId: id, stageTitle: title, projectId, projectName: project?.name ?? projectId },
-    ...{ worktree: worktree ?? firstChoice(stage), isRecorded: worktree !== null },
-    ...{ repository: place?.path ?? null, isKept: false, isTaken: false, told: null },
+    machineId,
+    stageId: id,
+    stageTitle: title,
+    projectId,
+    projectName: project?.name ?? projectId,
+    worktree: worktree ?? firstChoice(stage),
+    isRecorded: worktree !== null,
+    repository: place?.path ?? null,
+    isKept: false,
+    isTaken: false,
+    told: null,
   });
 }
 
 const firstChoice = ({ id, branch, base }: Stage): Worktree => ({
-  ...{ path: id, branch: branch ?? `callboard/${id}`, base: base ?? 'HEAD' },
+  path: id,
+  branch: branch ?? `callboard/${id}`,
+  base: base ?? 'HEAD',
 });
 
 const reasonOf = ({ machine, by }: Loss): string => `Interrupted on ${machine}, which ${by} declared lost.`;
@@ -88,7 +98,9 @@ const NOTHING_GOES_ON: Partial<SessionRecord> = {
   holdInterrupt: null,
   limitWait: null,
   terminal: null,
-  ...{ goingBack: null, isGoingBack: false, undo: null },
+  goingBack: null,
+  isGoingBack: false,
+  undo: null,
 };
 
 async function endCommands(tx: Tx, stageId: StageId, reason: string): Promise<void> {

@@ -57,8 +57,13 @@ async function addPhaseRun(
 ): Promise<void> {
   const { name } = phase;
   await tx.phaseRuns.insert({
-    ...{ stageId, phaseIndex: index, phase: name, prompt, begunAt: tx.now },
-    ...{ result: null, endedAt: null },
+    stageId,
+    phaseIndex: index,
+    phase: name,
+    prompt,
+    begunAt: tx.now,
+    result: null,
+    endedAt: null,
   });
 }
 
@@ -175,7 +180,11 @@ export async function beginPhase(
   const index = change.record.phaseIndex + 1;
   change.record = {
     ...change.record,
-    ...{ phaseIndex: index, atGate: false, check: null, review: null, turnToFollow: false },
+    phaseIndex: index,
+    atGate: false,
+    check: null,
+    review: null,
+    turnToFollow: false,
     mode: launchId === null ? wished : mode,
   };
   notePhase(tx, change, `Phase "${phase.name}" started.`);

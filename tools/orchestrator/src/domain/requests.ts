@@ -79,8 +79,16 @@ export async function decideRequest(
   const asked = requestKinds[kind].describe(request, (await tx.stages.find(stageId))?.worktree?.path ?? null);
   const open = { denial: null, lost: null, settlement: null };
   const decision: Decision = {
-    ...{ stageId, requestId, kind, toolName, toolUseId, asked },
-    ...{ at: tx.now, waitedMs, ...verdict, ...open },
+    stageId,
+    requestId,
+    kind,
+    toolName,
+    toolUseId,
+    asked,
+    at: tx.now,
+    waitedMs,
+    ...verdict,
+    ...open,
     ...(inputChange !== undefined && { inputChange }),
   };
   await tx.requests.decide(decision);

@@ -10,7 +10,12 @@ const call = (toolUseId: string, toolName: string, input: object, parentToolUseI
 const bash = (toolUseId: string, command: string) => call(toolUseId, 'Bash', { command });
 const result = (toolUseId: string): Told => ({
   type: 'tool-result',
-  ...{ toolUseId, isError: false, text: '', parentToolUseId: null, allowedBy: null, sandboxFailure: null },
+  toolUseId,
+  isError: false,
+  text: '',
+  parentToolUseId: null,
+  allowedBy: null,
+  sandboxFailure: null,
 });
 const now = async (session: TestSession) => (await session.record()).now;
 

@@ -25,13 +25,36 @@ async function allowedBySandbox({ tx, change, launchId }: EventContext, toolUseI
   const requestId = RequestId.parse(`sandboxed:${toolUseId}`.slice(0, 200));
   const of = { stageId, requestId, kind: 'approval', toolName, toolUseId } as const;
   const decision: Decision = {
-    ...{ ...of, asked, outcome: 'allowed', by: CLAUDE_CODE, at: tx.now, waitedMs: 0, reason: IN_SANDBOX },
-    ...{ answers: null, updatedInput: null, delivery: 'none', lost: null, settlement: null, denial: null },
+    ...of,
+    asked,
+    outcome: 'allowed',
+    by: CLAUDE_CODE,
+    at: tx.now,
+    waitedMs: 0,
+    reason: IN_SANDBOX,
+    answers: null,
+    updatedInput: null,
+    delivery: 'none',
+    lost: null,
+    settlement: null,
+    denial: null,
   };
   const request: PendingRequest = {
-    ...{ ...of, displayName: toolName, input: {}, description: asked, reason: null, blockedPath: null },
-    ...{ suggestions: [], suppressAlwaysAllow: true, leavesSandbox: null, commands: [], stakes: [] },
-    ...{ createdAt: tx.now, expiresAt: null, agent: null, parentAgent: null },
+    ...of,
+    displayName: toolName,
+    input: {},
+    description: asked,
+    reason: null,
+    blockedPath: null,
+    suggestions: [],
+    suppressAlwaysAllow: true,
+    leavesSandbox: null,
+    commands: [],
+    stakes: [],
+    createdAt: tx.now,
+    expiresAt: null,
+    agent: null,
+    parentAgent: null,
   };
   if (!(await tx.requests.addDecided(request, decision, launchId))) return;
   await tx.emit({ type: 'decision-updated', data: decision });

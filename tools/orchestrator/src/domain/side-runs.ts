@@ -27,9 +27,23 @@ export async function dueSideRun(tx: Tx, change: SessionChange, { kind, by, isOf
   const { stageId, phaseIndex } = change.record;
   if (isOfPhase) change.record = { ...change.record, atGate: false, turnToFollow: false };
   const run: SideRun = {
-    ...{ id: tx.newWireId(), stageId, kind, state: 'waiting', by, phaseIndex: isOfPhase ? phaseIndex : null },
-    ...{ createdAt: tx.now, startedAt: null, endedAt: null, reason: null, diff: null, costUsd: null },
-    ...{ summary: null, findings: 0, misplaced: [], text: null, limitWait: null },
+    id: tx.newWireId(),
+    stageId,
+    kind,
+    state: 'waiting',
+    by,
+    phaseIndex: isOfPhase ? phaseIndex : null,
+    createdAt: tx.now,
+    startedAt: null,
+    endedAt: null,
+    reason: null,
+    diff: null,
+    costUsd: null,
+    summary: null,
+    findings: 0,
+    misplaced: [],
+    text: null,
+    limitWait: null,
   };
   await setSideRun(tx, change, run);
   return run;

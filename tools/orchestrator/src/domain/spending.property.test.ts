@@ -112,8 +112,15 @@ async function reportTurn(cli: Cli, step: Step): Promise<void> {
 }
 
 const GONE_BACK: GoneBack = {
-  ...{ id: 'g1', messageId: MessageId.parse('m1'), at: new Date(0).toISOString(), by: 'Ada', from: 1, to: 1 },
-  ...{ files: false, conversation: true, canUndo: true },
+  id: 'g1',
+  messageId: MessageId.parse('m1'),
+  at: new Date(0).toISOString(),
+  by: 'Ada',
+  from: 1,
+  to: 1,
+  files: false,
+  conversation: true,
+  canUndo: true,
 };
 
 let conversations = 0;

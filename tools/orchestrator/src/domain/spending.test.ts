@@ -7,7 +7,10 @@ const tokens = { input: 10, output: 20, cacheRead: 4_000, cacheCreation: 300 };
 const turn = (costUsd: number, factor: number): Told => ({
   type: 'turn-ended',
   end: {
-    ...{ outcome: 'succeeded', message: null, durationMs: 5, costUsd },
+    outcome: 'succeeded',
+    message: null,
+    durationMs: 5,
+    costUsd,
     tokens: { ...tokens, input: tokens.input * factor, output: tokens.output * factor },
   },
 });

@@ -9,7 +9,12 @@ const call = (toolUseId: string, command: string, parentToolUseId: string | null
 });
 const result = (toolUseId: string): Told => ({
   type: 'tool-result',
-  ...{ toolUseId, isError: false, text: '', parentToolUseId: null, allowedBy: null, sandboxFailure: null },
+  toolUseId,
+  isError: false,
+  text: '',
+  parentToolUseId: null,
+  allowedBy: null,
+  sandboxFailure: null,
 });
 const wants: Told = {
   type: 'asked',

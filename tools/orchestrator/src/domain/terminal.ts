@@ -7,7 +7,12 @@ import { endWaits } from './usage-limits.ts';
 
 /** Ends what was said elsewhere: it belongs to no turn of Callboard's. */
 export const SAID_ELSEWHERE: NewTranscriptEntry = {
-  ...{ kind: 'turn-end', parentToolUseId: null, outcome: 'succeeded', message: null, durationMs: null, costUsd: null },
+  kind: 'turn-end',
+  parentToolUseId: null,
+  outcome: 'succeeded',
+  message: null,
+  durationMs: null,
+  costUsd: null,
 };
 
 /** What was said in a terminal, as far as the conversation's record tells. */

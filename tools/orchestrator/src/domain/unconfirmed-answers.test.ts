@@ -4,14 +4,12 @@ import { asked, busyTestSession, type TestSession, type Told, turnEnded } from '
 
 const result = (fields: { isError?: boolean; text?: string; toolUseId?: string } = {}): Told => ({
   type: 'tool-result',
-  ...{
-    toolUseId: 'toolu_1',
-    isError: false,
-    text: 'made it',
-    parentToolUseId: null,
-    allowedBy: null,
-    sandboxFailure: null,
-  },
+  toolUseId: 'toolu_1',
+  isError: false,
+  text: 'made it',
+  parentToolUseId: null,
+  allowedBy: null,
+  sandboxFailure: null,
   ...fields,
 });
 
@@ -41,7 +39,11 @@ describe('an answer whose process ended before confirming it', () => {
     const session = await answered();
     await session.end();
     expect(await decision(session)).toMatchObject({
-      ...{ asked: 'Bash make', outcome: 'allowed', by: 'Ada', delivery: 'unknown', settlement: null },
+      asked: 'Bash make',
+      outcome: 'allowed',
+      by: 'Ada',
+      delivery: 'unknown',
+      settlement: null,
       lost: { writtenAt: expect.any(String), endedAt: expect.any(String), endReason: 'The process is gone.' },
     });
     expect(await unsettled(session)).toBe(1);

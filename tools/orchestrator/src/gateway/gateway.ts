@@ -213,7 +213,11 @@ function passEvents(
 }
 
 const initFrame = (view: BoardView, version: string) => ({
-  ...{ type: 'init', protocol: PROTOCOL_VERSION, version, seq: view.seq, data: view },
+  type: 'init',
+  protocol: PROTOCOL_VERSION,
+  version,
+  seq: view.seq,
+  data: view,
 });
 
 /** The clients connect again, and begin with the whole board. */

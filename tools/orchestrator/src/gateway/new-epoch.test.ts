@@ -20,11 +20,16 @@ it.skipIf(postgresLack !== '')(
     onTestFinished(store.close);
     await store.transact((tx) => tx.projects.save(sampleProject()));
     const gateway = await openGateway({
-      ...{ store, board: async () => boardView(await store.board()), log: silent },
+      store,
+      board: async () => boardView(await store.board()),
+      log: silent,
       handlers: {} as CommandHandlers, // no test sends a command
       callers: { requireConnection: async () => undefined },
       logins: { check: () => ({ actor: { name: 'Ada' }, loginId: null, kind: 'token' }) },
-      ...{ host: '127.0.0.1', port: 0, secret: 'secret', version: '0' },
+      host: '127.0.0.1',
+      port: 0,
+      secret: 'secret',
+      version: '0',
     });
     onTestFinished(gateway.close);
     const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}`, { headers: { authorization: 'Bearer secret' } });

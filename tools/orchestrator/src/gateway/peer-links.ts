@@ -52,7 +52,9 @@ export function createPeerLinks(parts: PeerLinksParts): PeerLinks {
     if (address === null) return later(id, link);
     const headers = { authorization: `Bearer ${here}:${secret}` };
     const socket = new WebSocket(`${address.replace(/\/$/, '')}${PEER_PATH}`, {
-      ...{ headers, maxPayload: 4 * 1024 * 1024, handshakeTimeout: silenceMs },
+      headers,
+      maxPayload: 4 * 1024 * 1024,
+      handshakeTimeout: silenceMs,
     });
     link.socket = socket;
     socket.on('open', () => {

@@ -25,7 +25,12 @@ async function openMachine(here: MachineId, addressOf: (id: MachineId) => string
   const { store } = await openTestStore();
   const asked: string[] = [];
   const gateway = await openGateway({
-    ...{ store, log: silent, host: '127.0.0.1', port: 0, secret: SECRET, version: '0' },
+    store,
+    log: silent,
+    host: '127.0.0.1',
+    port: 0,
+    secret: SECRET,
+    version: '0',
     board: async () => boardView(await store.board()),
     handlers: {
       watch: async ({ stageIds }, { watch }) => {
@@ -37,7 +42,8 @@ async function openMachine(here: MachineId, addressOf: (id: MachineId) => string
     logins: { check: () => ({ actor: { name: 'Ada' }, loginId: null, kind: 'token' }) },
     peers: {
       door: createPeerDoor({
-        ...{ log: silent, silenceMs: SILENCE_MS },
+        log: silent,
+        silenceMs: SILENCE_MS,
         async isKnown(id, secret) {
           asked.push(id);
           return secret === `secret-of-${id}`;
@@ -45,7 +51,11 @@ async function openMachine(here: MachineId, addressOf: (id: MachineId) => string
       }),
       linksWith: (onFrame) =>
         createPeerLinks({
-          ...{ log: silent, here, secret: shown, onFrame, ownerOf: (id: StageId) => owners.get(id) ?? null },
+          log: silent,
+          here,
+          secret: shown,
+          onFrame,
+          ownerOf: (id: StageId) => owners.get(id) ?? null,
           addressOf: async (id) => addressOf(id),
           silenceMs: SILENCE_MS,
         }),
@@ -67,7 +77,12 @@ async function openClient(url: string) {
 }
 
 const delta = (stageId: StageId, text: string) => ({
-  ...{ stageId, text, blockId: 'b', kind: 'text' as const, offset: 0, parentToolUseId: null },
+  stageId,
+  text,
+  blockId: 'b',
+  kind: 'text' as const,
+  offset: 0,
+  parentToolUseId: null,
 });
 
 it('brings the live text of another machine to those who watch its stage, and to nobody else', async () => {

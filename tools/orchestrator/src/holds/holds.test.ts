@@ -49,7 +49,8 @@ function serve(store: Store, { edges }: Pick<TestSession, 'edges'>, machine: Mac
       void (await beginLaunch(tx, launch, { stageId, actor: null })),
   };
   const holds = startHolds({
-    ...{ store, log: silent },
+    store,
+    log: silent,
     interrupt: async (stageId) => {
       interrupted.push(stageId);
       machine.interrupt?.();
@@ -61,8 +62,13 @@ function serve(store: Store, { edges }: Pick<TestSession, 'edges'>, machine: Mac
   });
   const parts = { store, outboxBell: createBell<StageId>(), ...resume };
   const scheduler = startScheduler({
-    ...{ store, log: silent, mayStart: () => true, holds: createStartHolds(), start: async () => undefined },
-    ...{ maxParallel: machine.maxParallel ?? 9, gates: [() => machine.gate ?? (() => null)] },
+    store,
+    log: silent,
+    mayStart: () => true,
+    holds: createStartHolds(),
+    start: async () => undefined,
+    maxParallel: machine.maxParallel ?? 9,
+    gates: [() => machine.gate ?? (() => null)],
     waits: { isDue: () => false, goOn: async () => undefined },
     deferred: { list: () => listDeferred(store.read), goOn: (stageId) => resumeDeferred(parts, stageId) },
   });

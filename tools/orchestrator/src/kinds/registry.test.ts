@@ -7,7 +7,10 @@ const request = (kind: string, input: Record<string, unknown>): PendingRequest =
   PendingRequest.parse({
     ...sampleAsk({ displayName: 'tickets', input }),
     agent: null,
-    ...{ stageId: 'S1', requestId: 'r1', kind, createdAt: '2026-01-02T03:04:05.000Z' },
+    stageId: 'S1',
+    requestId: 'r1',
+    kind,
+    createdAt: '2026-01-02T03:04:05.000Z',
   });
 const questions = ['Which?', 'How many?'].map((question) => ({
   question,

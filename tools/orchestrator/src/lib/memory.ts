@@ -44,11 +44,16 @@ interface GroupFiles {
 }
 
 const V2: GroupFiles = {
-  ...{ root: '/sys/fs/cgroup', limit: 'memory.max', used: 'memory.current', cache: 'inactive_file' },
+  root: '/sys/fs/cgroup',
+  limit: 'memory.max',
+  used: 'memory.current',
+  cache: 'inactive_file',
 };
 const V1: GroupFiles = {
-  ...{ root: '/sys/fs/cgroup/memory', limit: 'memory.limit_in_bytes' },
-  ...{ used: 'memory.usage_in_bytes', cache: 'total_inactive_file' },
+  root: '/sys/fs/cgroup/memory',
+  limit: 'memory.limit_in_bytes',
+  used: 'memory.usage_in_bytes',
+  cache: 'total_inactive_file',
 };
 
 /** The room in this process's memory groups that have a limit. A container may see its own group as the root. */

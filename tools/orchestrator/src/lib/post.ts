@@ -46,7 +46,10 @@ export function post({ url, headers, body }: Post, rules: PostRules, signal: Abo
   const { promise, resolve } = Promise.withResolvers<Posted>();
   const fail = (error: Error) => resolve({ kind: 'unreached', error: reachWords(hostname, error) });
   const options = {
-    ...{ method: 'POST', headers, lookup: guardedLookup(rules), agent: false },
+    method: 'POST',
+    headers,
+    lookup: guardedLookup(rules),
+    agent: false,
     signal: AbortSignal.any([signal, AbortSignal.timeout(rules.timeLimitMs)]),
     ...(rules.ca !== undefined && { ca: rules.ca }),
   };
@@ -56,7 +59,9 @@ export function post({ url, headers, body }: Post, rules: PostRules, signal: Abo
       const afterMs = Number(answer.headers['retry-after'] ?? 0) * 1_000;
       resolve({
         kind: 'answered',
-        ...{ status: answer.statusCode ?? 0, text, afterMs: Number.isFinite(afterMs) ? Math.max(0, afterMs) : 0 },
+        status: answer.statusCode ?? 0,
+        text,
+        afterMs: Number.isFinite(afterMs) ? Math.max(0, afterMs) : 0,
       });
     }, fail);
   });

@@ -23,8 +23,12 @@ const refusal = (resetsAt: string | null = RESET): Told => ({
 const failed: Told = {
   type: 'turn-ended',
   end: {
-    ...{ outcome: 'failed', message: 'You’ve hit your 5-hour limit', code: 'usage-limit' },
-    ...{ durationMs: 5, costUsd: 0.5, tokens: null },
+    outcome: 'failed',
+    message: 'You’ve hit your 5-hour limit',
+    code: 'usage-limit',
+    durationMs: 5,
+    costUsd: 0.5,
+    tokens: null,
   },
 };
 
@@ -39,7 +43,8 @@ async function setUp(fields: Record<string, unknown> = {}, told: Told[] = [refus
 function limitsOn(store: Store, { edges }: TestSession) {
   const launch = { edges, dataDir: '/data' };
   return createLimits({
-    ...{ store, outboxBell: createBell() },
+    store,
+    outboxBell: createBell(),
     async resumeWith(tx, stageId, message) {
       await beginLaunch(tx, launch, { stageId, actor: message.actor, message });
       return true;
@@ -82,7 +87,12 @@ it('knows the reset from another session, if its own process did not tell', asyn
   const { session } = await setUp({}, [failed]);
   await session.store.transact((tx) =>
     tx.limits.saveReported({
-      ...{ status: 'reached', window: 'seven_day', resetsAt: RESET, isUsingOverage: false, windows: [], at: iso(0) },
+      status: 'reached',
+      window: 'seven_day',
+      resetsAt: RESET,
+      isUsingOverage: false,
+      windows: [],
+      at: iso(0),
     }),
   );
   const id = await session.enqueue('again');

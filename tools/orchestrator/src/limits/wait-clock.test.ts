@@ -38,7 +38,8 @@ async function setUp() {
       }),
     );
   const stage = async (): Promise<Pick<StageView, 'id' | 'completedAt' | 'session'>> => ({
-    ...{ id: stageId, completedAt: null },
+    id: stageId,
+    completedAt: null,
     session: summaryOf(await session.record()),
   });
   return { ...clocks, due, start, wait, stage };

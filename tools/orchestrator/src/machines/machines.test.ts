@@ -74,11 +74,15 @@ describe('declaring a machine lost', () => {
       reason: 'Interrupted on attic, which Ada declared lost.',
     });
     expect(await session.record()).toMatchObject({
-      ...{ state: 'ended', launchId: null, queueHeld: false, turnMessages: [] },
+      state: 'ended',
+      launchId: null,
+      queueHeld: false,
+      turnMessages: [],
       lastTurn: { outcome: 'interrupted', message: 'Interrupted on attic, which Ada declared lost.' },
     });
     expect(await store.read.stages.find(stageId)).toMatchObject({
-      ...{ machineId: null, worktree: null },
+      machineId: null,
+      worktree: null,
       lost: { machine: 'attic', by: 'Ada', worktree },
     });
     expect(here.ownership.ownerOf(stageId)).toBeNull();
@@ -140,7 +144,8 @@ describe('the rule of a project', () => {
     await fallSilent();
     await until('it is lost', async () => (await stateOf(store, 2)) === 'lost');
     expect((await store.read.requests.find(stageId, RequestId.parse('r1')))?.decision).toMatchObject({
-      ...{ outcome: 'closed', reason: 'Interrupted on attic, which the rule of Shop declared lost.' },
+      outcome: 'closed',
+      reason: 'Interrupted on attic, which the rule of Shop declared lost.',
     });
     expect(await store.read.stages.find(stageId)).toMatchObject({ lost: { machine: 'attic', by: 'the rule of Shop' } });
     expect(await session.pending()).toEqual([]);
@@ -233,11 +238,13 @@ describe('removing a machine', () => {
   it('is refused for one that was not declared lost, and says what comes first', async () => {
     const { store, here, away, cutOff } = await lostScene();
     await expect(here.machines.remove(away.here)).rejects.toMatchObject({
-      ...{ code: 'machine_not_lost', message: expect.stringContaining('attic answers') },
+      code: 'machine_not_lost',
+      message: expect.stringContaining('attic answers'),
     });
     await cutOff();
     await expect(here.machines.remove(away.here)).rejects.toMatchObject({
-      ...{ code: 'machine_not_lost', message: expect.stringContaining('Declare it lost first') },
+      code: 'machine_not_lost',
+      message: expect.stringContaining('Declare it lost first'),
     });
     expect(await stateOf(store, 2)).toBeDefined();
   });

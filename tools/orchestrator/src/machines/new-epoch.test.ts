@@ -35,7 +35,9 @@ async function twoMachines(server: PostgresServer) {
   const loginsOn = (store: Store) =>
     createLogins({ store, edges: tickingEdges(), ownerName: 'Ada', tokenSha256: '', publicUrl: null });
   return {
-    ...{ proxy, near: await joinTestStore(near, 1), far: await joinTestStore(far, 2) },
+    proxy,
+    near: await joinTestStore(near, 1),
+    far: await joinTestStore(far, 2),
     logins: { near: await loginsOn(near), far: await loginsOn(far) },
     /** Starts the server again, and waits until the first machine has begun a new epoch: the events before are gone then. */
     async startAgain() {

@@ -5,7 +5,12 @@ import { type Candidate, placeStage, whyNowhere } from './placement.ts';
 const shop = ProjectId.parse('shop');
 const idOf = (n: number) => MachineId.parse(`0194269f-8c00-7000-8000-00000000000${n}`);
 const machine = (n: number, fields: Partial<Candidate> = {}): Candidate => ({
-  ...{ id: idOf(n), name: `machine-${n}`, isConnected: true, freeSlots: 1, freeMemoryBytes: 1e9, projects: [shop] },
+  id: idOf(n),
+  name: `machine-${n}`,
+  isConnected: true,
+  freeSlots: 1,
+  freeMemoryBytes: 1e9,
+  projects: [shop],
   ...fields,
 });
 const chosen = (machines: Candidate[], pin: string | null = null) =>

@@ -12,7 +12,11 @@ import { createRelay } from './relay.ts';
 
 const LOGIN = { actor: { name: 'Ada' }, loginId: 'login-1', device: 'Firefox', kind: 'page' } as const;
 const command = (n: number) => ({
-  ...{ machineId: machineId(n), type: 'get_diff', fields: { stageId: 'S1' }, actor: { name: 'Ada' }, login: LOGIN },
+  machineId: machineId(n),
+  type: 'get_diff',
+  fields: { stageId: 'S1' },
+  actor: { name: 'Ada' },
+  login: LOGIN,
 });
 
 function relayOf(store: Store, n: number, { isHeld = (): boolean => true, takeMs = 5_000 } = {}) {

@@ -119,7 +119,9 @@ it('says why a receiver refused, without the secrets that it repeats', async () 
   receiver.answer({ status: 429, text: JSON.stringify(answer) });
   const telegram = { form: 'telegram', token, chatId: '1', server: receiver.url, allowsThisMachine: true };
   expect(await toTarget(telegram)).toEqual({
-    ...{ kind: 'refused', isFinal: false, afterMs: 7_000 },
+    kind: 'refused',
+    isFinal: false,
+    afterMs: 7_000,
     error: '127.0.0.1 refused the call with status 429: Unauthorized bot…',
   });
 });

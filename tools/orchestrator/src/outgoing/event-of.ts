@@ -41,7 +41,9 @@ export async function eventOf(
     type: isSettled ? 'settled' : signal,
     timestamp: isSettled ? (settledAt ?? madeAt) : madeAt,
     data: {
-      ...{ signal, title: line(told.title), text: told.body },
+      signal,
+      title: line(told.title),
+      text: told.body,
       url: publicUrl === null ? null : new URL(told.path, publicUrl).href,
       project: project && { id: project.id, name: project.name },
       stage: stage && { id: stage.id, title: stage.title },
@@ -52,10 +54,17 @@ export async function eventOf(
 
 /** Returns the event of a test. */
 export const testEvent = (id: string, timestamp: string, publicUrl: string | null): WebhookEvent => ({
-  ...{ id: eventId(`test ${id}`), type: 'test', timestamp },
+  id: eventId(`test ${id}`),
+  type: 'test',
+  timestamp,
   data: {
-    ...{ signal: 'finished', title: 'Callboard', text: 'Calls from Callboard will arrive here.' },
-    ...{ url: publicUrl, project: null, stage: null, request: null },
+    signal: 'finished',
+    title: 'Callboard',
+    text: 'Calls from Callboard will arrive here.',
+    url: publicUrl,
+    project: null,
+    stage: null,
+    request: null,
   },
 });
 

@@ -15,9 +15,16 @@ const now = new Date('2026-01-02T03:04:05.000Z');
 const URL_OF_PAGE = 'https://board.example.com/inbox?request=S1%2Fr1';
 
 const event = (title: string, text: string, url: string | null = URL_OF_PAGE): WebhookEvent => ({
-  ...{ id: 'msg_1', type: 'waiting', timestamp: now.toISOString() },
+  id: 'msg_1',
+  type: 'waiting',
+  timestamp: now.toISOString(),
   data: {
-    ...{ signal: 'waiting', title, text, url, project: null, request: null },
+    signal: 'waiting',
+    title,
+    text,
+    url,
+    project: null,
+    request: null,
     stage: { id: stageId('S1'), title },
   },
 });
@@ -47,14 +54,12 @@ it('speaks the format of ntfy', () => {
     url: 'https://ntfy.example.com',
     headers: { authorization: 'Bearer tk_secret', 'content-type': 'application/json; charset=utf-8' },
     body: {
-      ...{
-        topic: 'board',
-        title: 'Login: needs you',
-        message: 'make',
-        priority: 4,
-        tags: ['bell'],
-        click: URL_OF_PAGE,
-      },
+      topic: 'board',
+      title: 'Login: needs you',
+      message: 'make',
+      priority: 4,
+      tags: ['bell'],
+      click: URL_OF_PAGE,
     },
   });
   expect(sent('ntfy', event('Login: needs you', '', null)).body).not.toHaveProperty('click');

@@ -76,7 +76,12 @@ function slack(event: WebhookEvent): object {
   const url = shortUrl(event.data.url);
   const link = url === null ? '' : [...url].map(escapeSlack).join('').replaceAll('|', '%7C');
   return {
-    ...{ text, mrkdwn: false, link_names: false, parse: 'none', unfurl_links: false, unfurl_media: false },
+    text,
+    mrkdwn: false,
+    link_names: false,
+    parse: 'none',
+    unfurl_links: false,
+    unfurl_media: false,
     blocks: [
       { type: 'section', text: { type: 'plain_text', text, emoji: false } },
       ...(link === ''
@@ -118,7 +123,8 @@ function telegram(
     chat_id: chatId,
     ...(receipt !== null && { message_id: Number(receipt) }),
     text: [title, text, url ?? ''].filter((part) => part !== '').join('\n'),
-    ...{ entities, link_preview_options: { is_disabled: true } },
+    entities,
+    link_preview_options: { is_disabled: true },
   };
   const method = receipt === null ? 'sendMessage' : 'editMessageText';
   return json(`${server.replace(/\/+$/, '')}/bot${token}/${method}`, body);

@@ -30,7 +30,9 @@ async function setUp() {
   const endLeft = (id: string) => endCommand({ id, process: null, isSandboxed: false }, graceMs);
   let started = () => undefined;
   const commands = createOutgoingCommands({
-    ...{ env, home, endLeft },
+    env,
+    home,
+    endLeft,
     async start(job) {
       const running = await runWithInput({ dataDir: home, graceMs }, job);
       started();

@@ -60,12 +60,16 @@ export const createOutgoingCommands =
       await endLeft(id);
       if (signal.aborted) return { kind: 'refused', error: STOPPED };
       const running = await start({
-        ...{ id, stageId: PLACE, command, args, cwd: home, env: environmentOf(env, call), isPersons: true },
-        ...{
-          input: JSON.stringify(call.event),
-          timeLimitMs: timeLimitSeconds * 1_000,
-          onSpawned: async () => undefined,
-        },
+        id,
+        stageId: PLACE,
+        command,
+        args,
+        cwd: home,
+        env: environmentOf(env, call),
+        isPersons: true,
+        input: JSON.stringify(call.event),
+        timeLimitMs: timeLimitSeconds * 1_000,
+        onSpawned: async () => undefined,
       });
       const stop = () => running.end({ state: 'stopped', reason: STOPPED });
       signal.addEventListener('abort', stop);

@@ -56,11 +56,14 @@ async function setUp() {
     const { webhook } = await webhooks.add(ADA, NewWebhook.parse({ name: 'On call', target, ...fields }));
     return webhook.webhookId;
   };
-  return { ...clocks, ...{ store, receiver, session, webhooks, announce, deliverer, deliver, work, add } };
+  return { ...clocks, store, receiver, session, webhooks, announce, deliverer, deliver, work, add };
 }
 
 const toReceiver = ({ url }: Receiver): WebhookTarget => ({
-  ...{ form: 'webhook', url: `${url}/hook`, secret: SECRET, allowsThisMachine: true },
+  form: 'webhook',
+  url: `${url}/hook`,
+  secret: SECRET,
+  allowsThisMachine: true,
 });
 
 const eventsOf = ({ received }: Receiver) => received.map(({ body }) => WebhookEvent.parse(JSON.parse(body)));
@@ -80,7 +83,9 @@ it('calls with a signed event, and again once it is answered', async () => {
   expect(signature).toBe(`v1,${hmac.digest('base64')}`);
   expect(eventsOf(receiver)).toEqual([
     {
-      ...{ id, type: 'waiting', timestamp: edges.now().toISOString() },
+      id,
+      type: 'waiting',
+      timestamp: edges.now().toISOString(),
       data: {
         signal: 'waiting',
         title: 'Login <form>: run this command?',

@@ -202,7 +202,11 @@ async function toCall(tables: Pick<Tables, 'announcements' | 'stages'>, row: Del
   const stage = await tables.stages.find(stageId);
   return WebhookCall.parse({
     ...row,
-    ...{ callId: String(row.id), signal, stageId, requestId, stageTitle: stage?.title ?? null },
+    callId: String(row.id),
+    signal,
+    stageId,
+    requestId,
+    stageTitle: stage?.title ?? null,
     isFollowUp: row.phase === 'settled',
   });
 }

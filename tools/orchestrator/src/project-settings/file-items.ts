@@ -8,7 +8,9 @@ export interface FileItem extends Omit<TrustItem, 'isNew'> {
 }
 
 const item = (kind: TrustItem['kind'], text: string, value: string): FileItem => ({
-  ...{ kind, text, value },
+  kind,
+  text,
+  value,
   file: FILE_NAME,
   commands: [],
 });

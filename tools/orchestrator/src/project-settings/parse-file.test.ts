@@ -61,11 +61,15 @@ pipelines:
           phases: [
             { ...usual, name: 'Plan', prompt: '{{stage.prompt}}', gate: 'human' },
             {
-              ...{ name: 'Build', prompt: 'Build it.', conversation: 'fresh' },
+              name: 'Build',
+              prompt: 'Build it.',
+              conversation: 'fresh',
               gate: { check: { command: 'npm test', timeLimit: 600, attempts: 3 } },
             },
             {
-              ...{ ...usual, name: 'Verify', prompt: 'Verify it.' },
+              ...usual,
+              name: 'Verify',
+              prompt: 'Verify it.',
               gate: { check: { command: 'npm run lint', timeLimit: 120, attempts: 1 } },
             },
           ],

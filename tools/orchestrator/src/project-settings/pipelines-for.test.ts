@@ -81,10 +81,8 @@ it('reads it at the base that an imported file names', async () => {
 it('says at which commit there is no such pipeline, or what nobody has agreed to there', async () => {
   const { lab, path, create } = await scene();
   await expect(create({ base: 'release', pipeline: 'Gone' })).rejects.toMatchObject({
-    ...{
-      code: 'unknown_pipeline',
-      message: expect.stringContaining('There is no pipeline "Gone" at release. There are "Own"'),
-    },
+    code: 'unknown_pipeline',
+    message: expect.stringContaining('There is no pipeline "Gone" at release. There are "Own"'),
   });
   await lab.git(path, 'switch', '--quiet', 'release');
   await lab.commit(
@@ -94,7 +92,8 @@ it('says at which commit there is no such pipeline, or what nobody has agreed to
   );
   await lab.git(path, 'switch', '--quiet', 'main');
   await expect(create({ base: 'release' })).rejects.toMatchObject({
-    ...{ code: 'settings_not_agreed', message: expect.stringContaining('of callboard.yaml at release would run') },
+    code: 'settings_not_agreed',
+    message: expect.stringContaining('of callboard.yaml at release would run'),
   });
   expect(phaseOf(await create())).toBe('New');
 });

@@ -73,7 +73,10 @@ export interface StageSettings {
 }
 
 const offered = ({ pipelines, problems, isAgreed }: EffectiveSettings, at: string | null): OfferedPipelines => ({
-  ...{ pipelines, problems, isAgreed, at },
+  pipelines,
+  problems,
+  isAgreed,
+  at,
 });
 
 const NO_FILE: ParsedFile = { settings: {}, problems: [] };

@@ -26,7 +26,10 @@ const stage = (fields: object = {}, session: object = {}) =>
     ...fields,
     session: {
       ...sampleSession({ stageId: 'STAGE-1' }),
-      ...{ state: 'idle', lastTurn: { outcome: 'succeeded', at, message: null }, queued: 0, ...session },
+      state: 'idle',
+      lastTurn: { outcome: 'succeeded', at, message: null },
+      queued: 0,
+      ...session,
     },
   });
 
@@ -62,7 +65,9 @@ async function toMerge(fields: object = {}) {
   const merge = { commit: 'c'.repeat(40), head: 'd'.repeat(40), into: 'main', branch: 'b', previous: null };
   const merged = { ...merge, commits: 1, files: 1, at };
   const parts = {
-    ...{ store, log: silent, retryMs: 1 },
+    store,
+    log: silent,
+    retryMs: 1,
     projectWay: async () => 'merge' as const,
     pullRequests: { plan: () => Promise.reject(new Error('no')), open: () => Promise.reject(new Error('no')) },
     async merge(id: StageId, message: string) {

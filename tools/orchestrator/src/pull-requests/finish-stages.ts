@@ -114,7 +114,7 @@ function createFinishing(parts: FinishParts) {
   const saveMerge = (stage: StageView, turn: string | null, state: 'under-way' | 'done') =>
     store.transact((tx) =>
       changeStage(tx, stage.id, () => ({
-        finishing: { ...{ way: 'merge', by: ACTOR, turn, order: null, problem: null }, state, at: tx.now },
+        finishing: { way: 'merge', by: ACTOR, turn, order: null, problem: null, state, at: tx.now },
       })),
     );
 
@@ -128,7 +128,12 @@ function createFinishing(parts: FinishParts) {
     store.transact((tx) =>
       changeStage(tx, stageId, ({ finishing }) => ({
         finishing: {
-          ...{ way, state: 'refused', by: ACTOR, turn, at: tx.now, problem: problemOf(error) },
+          way,
+          state: 'refused',
+          by: ACTOR,
+          turn,
+          at: tx.now,
+          problem: problemOf(error),
           order: finishing?.turn === turn ? finishing.order : null,
         },
       })),

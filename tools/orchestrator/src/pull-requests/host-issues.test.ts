@@ -19,7 +19,8 @@ async function scene(url: string | null = 'https://github.com/acme/shop.git', ha
   host.change({ issues: ISSUES });
   const { store, events } = await openTestStore();
   const stages = createStages({
-    ...{ store, worktrees: { requireStartPoint: async () => undefined } },
+    store,
+    worktrees: { requireStartPoint: async () => undefined },
     settingsOf: async () => ({ settings: { defaults: {} } }),
     pipelinesFor: async () => ({ problems: [], isAgreed: true, pipelines: [], at: null }),
   });
@@ -63,7 +64,8 @@ it('makes stages with title, text, number and link, each once however often it i
   ]);
   const url = 'https://github.com/acme/shop/issues/7';
   expect(await stage(7)).toMatchObject({
-    ...{ title: 'Login form', issue: { host: 'github', number: 7, url } },
+    title: 'Login form',
+    issue: { host: 'github', number: 7, url },
     prompt: `Resolve issue #7: Login form\n\nThe form is broken.\n\n${url}`,
   });
   expect((await stage(9))?.prompt).toBe('Resolve issue #9: Dark mode\n\nhttps://github.com/acme/shop/issues/9');
@@ -113,7 +115,8 @@ it('says why none can be listed, and what to do', async () => {
   const { host, issues } = await scene();
   host.change({ isLoggedIn: false });
   expect(await issues.list(SHOP, {})).toMatchObject({
-    ...{ issues: [], repository: 'github.com/acme/shop' },
+    issues: [],
+    repository: 'github.com/acme/shop',
     problem: { code: 'code_host_login', command: 'gh auth login --hostname github.com' },
   });
 });

@@ -164,7 +164,10 @@ async function pushAndOpen(
   const before = stage.pullRequest?.number === there.number ? stage.pullRequest : null;
   const opened = {
     ...there,
-    ...{ host: host.kind, unresolved: before?.unresolved ?? 0, stale: null, isSettled: false },
+    host: host.kind,
+    unresolved: before?.unresolved ?? 0,
+    stale: null,
+    isSettled: false,
   };
   return { opened, isNew: known === null };
 }

@@ -33,14 +33,19 @@ const at = '2026-01-02T12:00:00.000Z';
 const stageId = StageId.parse('STAGE-1');
 const announcement = {
   ...({ key: 'a key', signal: 'finished', stageId, requestId: null } as const),
-  ...{ since: at, madeAt: at, settledAt: null },
+  since: at,
+  madeAt: at,
+  settledAt: null,
 };
 const stageOf = (fields: object) => Stage.parse({ ...sampleStage({ id: stageId, title: 'Login form' }), ...fields });
 
 it('says what a finished stage is now', () => {
   const titleOf = (fields: object) =>
     notificationOf(announcement, {
-      ...{ stage: stageOf(fields), request: null, settings: DEFAULT_ALERTS, because: '' },
+      stage: stageOf(fields),
+      request: null,
+      settings: DEFAULT_ALERTS,
+      because: '',
     }).title;
   expect(titleOf({})).toBe('Login form: ready for review');
   expect(titleOf({ completedAt: at })).toBe('Login form: merged and done');

@@ -62,7 +62,10 @@ export function notificationOf(announcement: AnnouncementRecord, told: Told): Pu
   const asked = request === null ? '' : requestKinds[request.kind].describe(request, worktree);
   const body = whole ?? visibleText(cut(asked === '' ? because : asked, LONGEST_BODY), 'prose');
   return {
-    ...{ tag: key, signal, path: announcementPath(announcement), isSettled: false },
+    tag: key,
+    signal,
+    path: announcementPath(announcement),
+    isSettled: false,
     title: `${name}: ${whole === null ? aboutOf(signal, stage) : 'run this command?'}`,
     body,
     request: requestId === null ? null : { stageId, requestId },
@@ -93,7 +96,12 @@ export function settledNotificationOf(announcement: AnnouncementRecord, settled:
   const { key, signal, stageId, requestId } = announcement;
   const answered = decision === null ? 'answered' : `${OUTCOME_VERBS[decision.outcome]} ${byWhom(decision)}`.trim();
   return {
-    ...{ tag: key, signal, request: null, actions: 'none', isSettled: true, body: '' },
+    tag: key,
+    signal,
+    request: null,
+    actions: 'none',
+    isSettled: true,
+    body: '',
     title: `${cut(stage?.title ?? stageId, LONGEST_TITLE)}: ${requestId === null ? fateOf(stage) : visibleText(answered, 'prose')}`,
     path: announcementPath({ stageId, requestId: null }),
   };

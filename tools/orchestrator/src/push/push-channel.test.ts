@@ -64,7 +64,19 @@ async function setUp(start?: number) {
   };
   return {
     ...clocks,
-    ...{ store, logins, login, logIn, devices, device, subscription, attendance, session, sent, work, choose, answers },
+    store,
+    logins,
+    login,
+    logIn,
+    devices,
+    device,
+    subscription,
+    attendance,
+    session,
+    sent,
+    work,
+    choose,
+    answers,
   };
 }
 

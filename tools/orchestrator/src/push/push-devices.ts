@@ -77,8 +77,15 @@ export function createPushDevices({ store, edges, sender, publicKey }: PushDevic
           throw new Rejection('page_only', 'Turn notifications on in the browser that is to show them.');
         await removeOf(tx, (device) => device.loginId === loginId);
         const device = {
-          ...{ deviceId: edges.newId(), person: actor.name, loginId, subscription, createdAt: tx.now },
-          ...{ browser: login.page.browser, origin: login.page.origin, sentAt: null, problem: null },
+          deviceId: edges.newId(),
+          person: actor.name,
+          loginId,
+          subscription,
+          createdAt: tx.now,
+          browser: login.page.browser,
+          origin: login.page.origin,
+          sentAt: null,
+          problem: null,
         };
         await tx.push.saveDevice(device);
         return PushDevice.parse(device);

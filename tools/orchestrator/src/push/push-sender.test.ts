@@ -12,8 +12,14 @@ import { createPushSender } from './push-sender.ts';
 
 const ORIGIN = 'https://callboard.example.com';
 const MESSAGE: PushMessage = {
-  ...{ tag: 'request STAGE-1 r1', title: 'Login form: run this command?', body: 'make — grün', signal: 'waiting' },
-  ...{ path: '/inbox', request: null, actions: 'deny', isSettled: false },
+  tag: 'request STAGE-1 r1',
+  title: 'Login form: run this command?',
+  body: 'make — grün',
+  signal: 'waiting',
+  path: '/inbox',
+  request: null,
+  actions: 'deny',
+  isSettled: false,
 };
 const keys = makeKeys();
 const never = new AbortController().signal;
@@ -37,7 +43,10 @@ it('hands over a message that only its browser can read, signed with the key it 
   expect(received.body.includes('Login form')).toBe(false);
   expect(received.path).toBe('/send/1');
   expect(received.headers).toMatchObject({
-    ...{ 'content-encoding': 'aes128gcm', ttl: '86400', urgency: 'high', topic: topicOf(MESSAGE.tag) },
+    'content-encoding': 'aes128gcm',
+    ttl: '86400',
+    urgency: 'high',
+    topic: topicOf(MESSAGE.tag),
   });
   const claims = readVapid(received);
   expect(claims).toMatchObject({ aud: service.origin, sub: ORIGIN, publicKey: keys.publicKey });

@@ -51,7 +51,9 @@ export function createPushSender({
     const { default: webPush } = await import('web-push');
     try {
       return webPush.generateRequestDetails(subscription, JSON.stringify(message), {
-        ...{ vapidDetails: { subject, ...keys }, TTL: TTL_SECONDS, contentEncoding: 'aes128gcm' },
+        vapidDetails: { subject, ...keys },
+        TTL: TTL_SECONDS,
+        contentEncoding: 'aes128gcm',
         urgency: message.signal === 'waiting' && !message.isSettled ? 'high' : 'normal',
         topic: hash('sha256', message.tag, 'base64url').slice(0, 32), // replaces what the service still holds
       });

@@ -15,7 +15,11 @@ const transcript = (...entries: object[]) =>
   );
 const user = (text = 'Go', by = 'ada') => ({ kind: 'user', text, messageId: null, by });
 const use = (toolUseId: string, more = {}) => ({
-  ...{ kind: 'tool-use', toolUseId, toolName: 'Bash', input: { command: `npm ${toolUseId}` }, ...more },
+  kind: 'tool-use',
+  toolUseId,
+  toolName: 'Bash',
+  input: { command: `npm ${toolUseId}` },
+  ...more,
 });
 const result = (toolUseId: string, more = {}) => ({
   kind: 'tool-result',
@@ -27,17 +31,35 @@ const result = (toolUseId: string, more = {}) => ({
 const end = { kind: 'turn-end', outcome: 'succeeded', message: null, durationMs: null, costUsd: null };
 const decision = (toolUseId: string, more: object = {}) =>
   Decision.parse({
-    ...{ stageId, requestId: `r-${toolUseId}`, kind: 'approval', toolName: 'Bash', asked: `Bash npm ${toolUseId}` },
-    ...{ toolUseId, outcome: 'allowed', by: 'ada', at: at(1), waitedMs: 5, reason: null, answers: null },
-    ...{ updatedInput: null, delivery: 'confirmed', ...more },
+    stageId,
+    requestId: `r-${toolUseId}`,
+    kind: 'approval',
+    toolName: 'Bash',
+    asked: `Bash npm ${toolUseId}`,
+    toolUseId,
+    outcome: 'allowed',
+    by: 'ada',
+    at: at(1),
+    waitedMs: 5,
+    reason: null,
+    answers: null,
+    updatedInput: null,
+    delivery: 'confirmed',
+    ...more,
   });
 const make = (entries: TranscriptEntry[], decisions: Decision[] = [], rules: PermissionRule[] = []) =>
   receiptOf({ stage, entries, decisions, rules });
 
 it('says of every call why it ran or did not, turn by turn', () => {
   const rule = PermissionRule.parse({
-    ...{ ruleId: '1', scope: 'project', projectId: 'shop', stageId: null, kind: 'allow', rule: 'Bash(npm c*)' },
-    ...{ by: 'bob', createdAt: at(0) },
+    ruleId: '1',
+    scope: 'project',
+    projectId: 'shop',
+    stageId: null,
+    kind: 'allow',
+    rule: 'Bash(npm c*)',
+    by: 'bob',
+    createdAt: at(0),
   });
   const byClaude = { by: 'Claude Code', outcome: 'denied', denial: { source: 'mode', detail: 'dontAsk' } };
   const receipt = make(

@@ -51,7 +51,11 @@ export function receiptOf({ stage, entries, decisions, rules }: ReceiptSources):
   const calls = turns.flatMap((turn) => turn.calls);
   const known = new Set(calls.map(({ toolUseId }) => toolUseId));
   return {
-    ...{ stageId: stage.id, title: stage.title, turns, total: calls.length, totals: totalsOf(calls) },
+    stageId: stage.id,
+    title: stage.title,
+    turns,
+    total: calls.length,
+    totals: totalsOf(calls),
     others: decisions
       .filter(({ toolUseId, kind }) => toolUseId === '' || kind === 'network' || !known.has(toolUseId))
       .toSorted((a, b) => a.at.localeCompare(b.at))

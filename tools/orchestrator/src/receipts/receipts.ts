@@ -51,7 +51,8 @@ export function createReceipts({ store }: { store: Pick<Store, 'read'> }): Recei
       const stage = await requireStage(read, stageId);
       const rules = await read.rules.listEver(stage.projectId, stageId);
       const receipt = receiptOf({
-        ...{ stage, rules },
+        stage,
+        rules,
         entries: await entriesOf(stage),
         decisions: await decisionsOf(stageId),
       });

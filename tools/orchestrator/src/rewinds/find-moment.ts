@@ -168,7 +168,16 @@ async function conversationBefore(
 
 /** A conversation that waits for the next message, with nothing of what was said since. */
 const AT_REST: Omit<ConversationState, 'forkOf' | 'phaseIndex'> = {
-  ...{ sessionId: null, costCounted: 0, tokensCounted: 0, atGate: false, check: null },
-  ...{ turnToFollow: false, turnMessages: [] },
-  ...{ todos: [], contextUsage: null, lastTurn: null, openDenial: null, queueHeld: true },
+  sessionId: null,
+  costCounted: 0,
+  tokensCounted: 0,
+  atGate: false,
+  check: null,
+  turnToFollow: false,
+  turnMessages: [],
+  todos: [],
+  contextUsage: null,
+  lastTurn: null,
+  openDenial: null,
+  queueHeld: true,
 };

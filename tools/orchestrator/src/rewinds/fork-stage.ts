@@ -51,7 +51,15 @@ export const createForkStage =
     const { projectId, priority, permissionMode, model, effort, group, sandbox, base } = stage;
     const made = await stages.create(
       {
-        ...{ projectId, priority, permissionMode, model, effort, group, sandbox, base, pipeline: [] },
+        projectId,
+        priority,
+        permissionMode,
+        model,
+        effort,
+        group,
+        sandbox,
+        base,
+        pipeline: [],
         title: title ?? `${stage.title} (fork)`,
         prompt: moment?.message.text ?? stage.prompt,
         promptIsCommand: row?.body.isCommand ?? false,

@@ -81,7 +81,11 @@ async function setUp() {
     const storing = { store: { ...store, transact }, log: silent, signal: new AbortController().signal };
     return createRewinds({
       record: (work) => retryUntilStored(storing, work, { sync: 'now' }),
-      ...{ store, edges, placeBefore, endIfIdle, log: silent },
+      store,
+      edges,
+      placeBefore,
+      endIfIdle,
+      log: silent,
       worktrees: { ...worktrees, ...fields },
     });
   };

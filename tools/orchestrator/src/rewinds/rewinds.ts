@@ -81,7 +81,7 @@ async function rewind(
   const kept = wants.files ? await keepPresent(parts, place, id) : null;
   await storeIntent(parts, stageId, ({ transcriptLength: to }, at) => ({
     kind: 'rewind',
-    entry: { ...{ id, messageId, at, by: actor, from: moment.message.index, to }, ...wants, canUndo: true },
+    entry: { id, messageId, at, by: actor, from: moment.message.index, to, ...wants, canUndo: true },
     by: actor,
     files: kept === null || typeof files === 'string' ? null : { target: files.target, kept },
     conversation: !wants.conversation || typeof conversation === 'string' ? null : conversation.state,
@@ -208,7 +208,11 @@ async function planOf(
         : {
             at: files.at,
             changes: restore.changes.slice(0, PLANNED_FILES).map(({ path, oldPath, status, additions, deletions }) => ({
-              ...{ path, oldPath, status, additions, deletions },
+              path,
+              oldPath,
+              status,
+              additions,
+              deletions,
             })),
             counts: {
               files: restore.changes.length,

@@ -8,7 +8,9 @@ import { updateDecision } from '../domain/requests.ts';
 import { SessionRecord } from '../store/records.ts';
 
 const text = (n: number): Told => ({
-  ...{ type: 'block', apiMessageId: `text-${n}`, parentToolUseId: null },
+  type: 'block',
+  apiMessageId: `text-${n}`,
+  parentToolUseId: null,
   block: { kind: 'text', text: `Word ${n}` },
 });
 

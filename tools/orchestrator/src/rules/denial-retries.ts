@@ -164,12 +164,14 @@ const notify = (tx: Tx, stageId: StageId, notice: Notice): Promise<unknown> =>
   changeSession(tx, stageId, (change) => addNotice(change, tx.now, notice));
 
 const notSent = ({ asked }: Decision, { actor }: DenialRetryIntent, whyNot: string): Notice => ({
-  ...{ level: 'warning', code: 'denial-not-retried' },
+  level: 'warning',
+  code: 'denial-not-retried',
   text: `${actor} allowed the denied call ${asked}, but Claude was not told to try again, and will not be. ${whyNot}`,
 });
 
 const notYetSent = ({ asked }: Decision, actor: string): Notice => ({
-  ...{ level: 'error', code: 'denial-not-retried' },
+  level: 'error',
+  code: 'denial-not-retried',
   text: `${actor} allowed the denied call ${asked}, but telling Claude to try again failed. Allow it once more on the line of the call, or restart Callboard, which tries again; its log says what went wrong.`,
 });
 

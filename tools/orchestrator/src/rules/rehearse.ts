@@ -57,7 +57,13 @@ export async function rehearse(read: Pick<Tables, 'requests'>, rehearsed: Rehear
 }
 
 const emptyRehearsal = (): Rehearsal => ({
-  ...{ waits: 0, answered: 0, waitedMs: 0, unsure: 0, wouldAllowDenied: [], denied: 0, since: null },
+  waits: 0,
+  answered: 0,
+  waitedMs: 0,
+  unsure: 0,
+  wouldAllowDenied: [],
+  denied: 0,
+  since: null,
 });
 
 function toolsOf(rule: string): readonly string[] {

@@ -107,7 +107,12 @@ describe('a rehearsal', () => {
     const denied = await answerAll(store, other, { asked: 'npm test', decision: { ...DENIED, waitedMs: 500 } });
     const result = await rules.rehearse({ rule: 'Bash(npm test)', scope: shop });
     expect(result).toEqual({
-      ...{ waits: 10, answered: 6, waitedMs: 5_500, unsure: 1, denied: 1, since: null },
+      waits: 10,
+      answered: 6,
+      waitedMs: 5_500,
+      unsure: 1,
+      denied: 1,
+      since: null,
       wouldAllowDenied: [
         expect.objectContaining({
           stageId: other,
@@ -212,12 +217,20 @@ describe('a granted rule', () => {
     const { ruleId } = await rules.add({ rule: 'Bash(npm test)', scope: shop }, 'Ada');
     await rules.add({ rule: 'Bash(git *)', scope: shop }, 'Ada');
     const call = (toolUseId: string, command: string): Told => ({
-      ...{ type: 'block', apiMessageId: `m-${toolUseId}`, parentToolUseId: null },
+      type: 'block',
+      apiMessageId: `m-${toolUseId}`,
+      parentToolUseId: null,
       block: { kind: 'tool-use', toolUseId, toolName: 'Bash', input: { command } },
     });
     const ran = (toolUseId: string, ranBy: 'parts' | 'person'): Told => ({
-      ...{ type: 'tool-result', parentToolUseId: null, toolUseId, isError: false, text: '', allowedBy: null },
-      ...{ sandboxFailure: null, ranBy },
+      type: 'tool-result',
+      parentToolUseId: null,
+      toolUseId,
+      isError: false,
+      text: '',
+      allowedBy: null,
+      sandboxFailure: null,
+      ranBy,
     });
     await session.tell(call('t1', 'npm test'), ran('t1', 'parts'), ran('t1', 'parts'));
     await session.tell(call('t2', 'npm test'));

@@ -20,16 +20,20 @@ interface Given {
 
 function stage(id: string, { column = 'ready', autoStart = true, priority = 2, state }: Given = {}): StageView {
   const session = {
-    ...{ stageId: id, state, stateSince: AT, mode: 'default', model: null, sessionId: null, launchId: null },
-    ...{
-      startedAt: AT,
-      lastTurn: null,
-      lastAction: null,
-      costUsd: 0,
-      backgroundTasks: [],
-      queued: 0,
-      queueHeld: false,
-    },
+    stageId: id,
+    state,
+    stateSince: AT,
+    mode: 'default',
+    model: null,
+    sessionId: null,
+    launchId: null,
+    startedAt: AT,
+    lastTurn: null,
+    lastAction: null,
+    costUsd: 0,
+    backgroundTasks: [],
+    queued: 0,
+    queueHeld: false,
   };
   return StageView.parse({
     ...sampleStage({ id, autoStart, priority }),
@@ -41,9 +45,15 @@ function stage(id: string, { column = 'ready', autoStart = true, priority = 2, s
 /** Starts a scheduler with room for one session, which is stopped at the end of the test. */
 function startOn(store: Store, parts: Partial<Parameters<typeof startScheduler>[0]> = {}) {
   const scheduler = startScheduler({
-    ...{ store, log: silent, maxParallel: 1, mayStart: () => true, waits: NO_WAITS, gates: [] },
+    store,
+    log: silent,
+    maxParallel: 1,
+    mayStart: () => true,
+    waits: NO_WAITS,
+    gates: [],
     deferred: { list: async () => [], goOn: async () => undefined },
-    ...{ holds: createStartHolds(), start: async () => undefined },
+    holds: createStartHolds(),
+    start: async () => undefined,
     ...parts,
   });
   onTestFinished(scheduler.stop);
@@ -132,7 +142,8 @@ describe('start gates', () => {
     holds.onChange(told);
     const started: string[] = [];
     const scheduler = startOn(given.store, {
-      ...{ holds, gates: [() => memoryGate(machine.available, [])] },
+      holds,
+      gates: [() => memoryGate(machine.available, [])],
       start: async (stageId) => void started.push(stageId),
     });
     await scheduler.drain();

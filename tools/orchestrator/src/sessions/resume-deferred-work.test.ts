@@ -13,7 +13,9 @@ const STOPPED = { kind: 'stopped', reason: 'Stopped by Ada.' } as const;
 async function resumedFor({ store }: TestSession): Promise<string[]> {
   const resumed: string[] = [];
   const parts = {
-    ...{ store, log: silent, outboxBell: createBell<StageId>() },
+    store,
+    log: silent,
+    outboxBell: createBell<StageId>(),
     resumeWith: async (_tx: Tx, _stageId: StageId, { body }: MessageRow) => resumed.push(body.text) > 0,
     repeatIn: async () => undefined,
   };

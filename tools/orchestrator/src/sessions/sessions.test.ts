@@ -31,8 +31,14 @@ it('ends a spawned process that cannot be attached before it reports that the st
   const known = { program, saw: () => undefined, invalidate: () => undefined };
   const sessions = createSessions({
     store: { ...store, read: withFields(store.read, { launches: { ...store.read.launches, find } }) },
-    ...{ edges, log: silent, keepBefore: () => undefined },
-    ...{ dataDir: folder, env, outboxBell: createBell(), claude: known, initializeTimeoutMs: 60_000 },
+    edges,
+    log: silent,
+    keepBefore: () => undefined,
+    dataDir: folder,
+    env,
+    outboxBell: createBell(),
+    claude: known,
+    initializeTimeoutMs: 60_000,
     setUp: {
       run: async () => undefined,
       stop: async () => false,
@@ -48,7 +54,13 @@ it('ends a spawned process that cannot be attached before it reports that the st
     },
     trust: {
       forLaunch: async () => ({
-        ...{ leftOut: null, allow: [], directories: [], ask: [], deny: [], preferences: {}, newPersonal: [] },
+        leftOut: null,
+        allow: [],
+        directories: [],
+        ask: [],
+        deny: [],
+        preferences: {},
+        newPersonal: [],
         hasHooks: false,
         excluded: [],
         atLaunch: { items: [], rules: [] },

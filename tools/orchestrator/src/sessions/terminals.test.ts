@@ -20,7 +20,9 @@ async function scene(parts: Partial<TerminalsParts> = {}) {
   await session.tell({ type: 'conversation', sessionId: 'c1' }, turnEnded());
   const given = { there: false, resumed: [] as string[] };
   const all: TerminalsParts = {
-    ...{ store: session.store, log: silent, requireInPlace: () => undefined },
+    store: session.store,
+    log: silent,
+    requireInPlace: () => undefined,
     sessions: {
       stop: async () => void (await session.end(STOPPED)),
       resumeWith: async (_tx, _stageId, { body }) => given.resumed.push(body.text) > 0,
@@ -230,8 +232,12 @@ it('refuses a stage without a conversation, without a worktree, under alarm, or 
   await expect(leave()).rejects.toMatchObject({ code: 'already_done' });
   const fresh = await busyTestSession({ worktree });
   const other = createTerminals({
-    ...{ store: fresh.store, log: silent, sessions: { stop: async () => undefined, resumeWith: async () => true } },
-    ...{ findProcess: async () => null, saidAfter: async () => null, requireInPlace: () => undefined },
+    store: fresh.store,
+    log: silent,
+    sessions: { stop: async () => undefined, resumeWith: async () => true },
+    findProcess: async () => null,
+    saidAfter: async () => null,
+    requireInPlace: () => undefined,
   });
   await expect(other.leave(fresh.stageId, { actor: 'Ada' })).rejects.toMatchObject({ code: 'no_session' });
 });

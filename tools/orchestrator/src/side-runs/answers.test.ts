@@ -9,12 +9,16 @@ const finding = { path: 'a.ts', side: 'new', line: 3, severity: 'low', text: 'Na
 it('reads a review and a text, with what they cost', () => {
   const review = { summary: 'Good.', findings: [finding, { ...finding, endLine: 5 }, { ...finding, endLine: 1 }] };
   expect(readAnswer('review', printed({ structured_output: review }))).toEqual({
-    ...{ kind: 'review', costUsd: 0.5, summary: 'Good.' },
+    kind: 'review',
+    costUsd: 0.5,
+    summary: 'Good.',
     findings: [finding, { ...finding, endLine: 5 }, finding],
   });
   const text = { title: ' Log\nin ', body: 'Why.\n' };
   expect(readAnswer('pull-request', printed({ structured_output: text }))).toEqual({
-    ...{ kind: 'pull-request', costUsd: 0.5, text: { title: 'Log in', body: 'Why.' } },
+    kind: 'pull-request',
+    costUsd: 0.5,
+    text: { title: 'Log in', body: 'Why.' },
   });
 });
 

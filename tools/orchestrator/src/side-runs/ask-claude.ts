@@ -121,8 +121,12 @@ async function jobOf(parts: AskParts, { stage, project, worktree }: Place, { id,
   parts.worktrees.requireInPlace(project, worktree);
   const { path: cwd } = worktree;
   const args = sideRunArguments({
-    ...{ dataDir: parts.dataDir, env: parts.env, worktree: cwd, model: stage.model },
-    ...{ deny: [...deny, ...ask], schema: answerSchema(kind) },
+    dataDir: parts.dataDir,
+    env: parts.env,
+    worktree: cwd,
+    model: stage.model,
+    deny: [...deny, ...ask],
+    schema: answerSchema(kind),
   });
   const env = { ...parts.env, ...SIDE_RUN_VARIABLES };
   return { id, stageId: stage.id, command, args, cwd, env, timeLimitMs: TIME_LIMIT_MS };

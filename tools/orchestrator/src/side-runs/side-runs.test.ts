@@ -12,19 +12,22 @@ const IDS = { base: 'a'.repeat(40), tree: 'b'.repeat(40) };
 const PROCESS = { pid: 4_000_000, startTime: '1', bootId: 'b' };
 
 const found = (line: number, text = `Line ${line} is wrong.`): FoundComment => ({
-  ...{
-    path: 'src/a.ts',
-    side: 'new',
-    line,
-    endLine: line,
-    severity: 'high',
-    text,
-    version: 'c'.repeat(16),
-    quote: 'x',
-  },
+  path: 'src/a.ts',
+  side: 'new',
+  line,
+  endLine: line,
+  severity: 'high',
+  text,
+  version: 'c'.repeat(16),
+  quote: 'x',
 });
 const reviewed = (...comments: FoundComment[]): SideRunEnd => ({
-  ...{ state: 'done', costUsd: 0.25, summary: 'A verdict.', comments, misplaced: [], text: null },
+  state: 'done',
+  costUsd: 0.25,
+  summary: 'A verdict.',
+  comments,
+  misplaced: [],
+  text: null,
 });
 
 /** Claude as the test plays it: it answers when the test says so. */
@@ -66,9 +69,15 @@ async function setUp(pipeline: unknown[] = []) {
   const clock = { now: session.edges.now() };
   const start = async (ask = fake.ask) => {
     const made: SideRuns = await startSideRuns({
-      ...{ store, log, ask, maxParallel: 2, now: () => clock.now, limitLookMs: 5 },
+      store,
+      log,
+      ask,
+      maxParallel: 2,
+      now: () => clock.now,
+      limitLookMs: 5,
       endLeft: async (_, process) => ended.push(process?.pid ?? null) > 0,
-      ...{ outboxBell: createBell<StageId>(), resumeWith: async () => true },
+      outboxBell: createBell<StageId>(),
+      resumeWith: async () => true,
       untilStored: (work) => store.transact(work),
     });
     onTestFinished(made.shutDown);
@@ -148,7 +157,7 @@ it('keeps what Claude wrote for a pull request, and says why there is no answer'
   await here.tell(turnEnded());
   await sideRuns.start(here.stageId, 'pull-request', 'Ada');
   const text = { title: 'Login', body: 'A form.' };
-  (await here.asked(1)).end({ ...{ state: 'done', costUsd: null, summary: null, comments: [], misplaced: [] }, text });
+  (await here.asked(1)).end({ state: 'done', costUsd: null, summary: null, comments: [], misplaced: [], text });
   await sideRuns.drain();
   await sideRuns.start(here.stageId, 'review', 'Ada');
   (await here.asked(2)).end({ state: 'failed', reason: 'Claude gave no answer.', costUsd: 0.5 });

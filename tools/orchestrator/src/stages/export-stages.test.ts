@@ -29,8 +29,11 @@ async function scene() {
     if (pin !== 'attic') throw new Rejection('unknown_machine', `No machine is called ${pin}. There are: attic.`);
   };
   const imports = createStageImports({
-    ...{ store, home: repo, worktrees: { requireStartPoint: async () => undefined } },
-    ...{ pipelinesFor, requireMachine },
+    store,
+    home: repo,
+    worktrees: { requireStartPoint: async () => undefined },
+    pipelinesFor,
+    requireMachine,
   });
   await imports.run(SHOP, 'stages');
   const change = (id: string, fields: object) =>
@@ -89,7 +92,10 @@ it('writes stages that were written here so that an import reads them, once, and
   expect(await run(SHOP, 'stages')).toMatchObject({ written: [], unchanged: 2 });
   expect(await imports.run(SHOP, 'stages')).toMatchObject({ created: 0, updated: 2, ignored: [{ keys: ['team'] }] });
   expect(await store.read.stages.find(id)).toMatchObject({
-    ...{ title: 'New: one', prompt: 'Line 1\n\n---\nLine 2', dependsOn: ['A'], group: 'g' },
+    title: 'New: one',
+    prompt: 'Line 1\n\n---\nLine 2',
+    dependsOn: ['A'],
+    group: 'g',
   });
   expect(await read(`${id}.md`)).toContain('status: Not Started');
 });
@@ -118,7 +124,9 @@ it('changes neither mode nor pipeline in a file that exists: a watched file may 
   await writeFile(join(folder, 'one.md'), asked);
   await imports.follow(SHOP, 'stages');
   expect(await store.read.stages.find(StageId.parse('A'))).toMatchObject({
-    ...{ permissionMode: 'default', pipeline: [], model: 'opus' },
+    permissionMode: 'default',
+    pipeline: [],
+    model: 'opus',
   });
   await change('A', { title: 'Other', permissionMode: 'plan', model: null });
   await run(SHOP, 'stages');

@@ -97,7 +97,14 @@ async function exportOne(store: Store, { stage, file, status, pipeline, reply }:
 }
 
 const fieldsOf = ({ id, title, dependsOn, priority, group, model, effort }: Stage, status: string) => ({
-  ...{ id, title, depends_on: dependsOn, priority, status, group, model, effort },
+  id,
+  title,
+  depends_on: dependsOn,
+  priority,
+  status,
+  group,
+  model,
+  effort,
 });
 
 /**
@@ -129,7 +136,9 @@ function updated(before: string, file: string, { stage, status }: Pick<Exporting
     depends_on: dependsOn,
     priority: priority ?? 2,
     status: told,
-    ...{ group: group ?? null, model: model ?? null, effort: effort ?? null },
+    group: group ?? null,
+    model: model ?? null,
+    effort: effort ?? null,
   };
   const changes = Object.entries(wanted).filter(
     ([key, value]) => JSON.stringify(value) !== JSON.stringify(is[key as keyof typeof is]), // the same keys

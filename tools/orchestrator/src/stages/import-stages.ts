@@ -125,7 +125,11 @@ export function createStageImports({
  */
 const withoutConsent = (file: StageFile): StageFile => ({
   ...file,
-  ...{ autoStart: undefined, permissionMode: undefined, finish: undefined, machine: undefined, pipeline: undefined },
+  autoStart: undefined,
+  permissionMode: undefined,
+  finish: undefined,
+  machine: undefined,
+  pipeline: undefined,
 });
 
 /** Returns the started stages whose file no longer says what they began with. */

@@ -14,10 +14,13 @@ const tested = { phases: [{ name: 'Build', prompt: '{{stage.prompt}}', gate }], 
 
 const stagesIn = (store: Store, more: Partial<Parameters<typeof createStages>[0]> = {}) =>
   createStages({
-    ...{ store, worktrees: { requireStartPoint: async () => undefined } },
+    store,
+    worktrees: { requireStartPoint: async () => undefined },
     settingsOf: async () => ({ settings: { defaults: {} } }),
     pipelinesFor: async () => ({
-      ...{ problems: [], isAgreed: true, at: null },
+      problems: [],
+      isAgreed: true,
+      at: null,
       pipelines: pipelinesOf({ file: {}, own: ProjectPipelines.parse({ Tested: tested }) }),
     }),
     ...more,

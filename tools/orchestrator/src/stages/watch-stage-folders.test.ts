@@ -25,7 +25,9 @@ async function scene() {
   const write = (name: string, content: string) => writeFile(join(folder, name), content);
   await write('a.md', text('A', 'First', 'auto_start: true\n'));
   const imports = createStageImports({
-    ...{ store, home: repo, worktrees: { requireStartPoint: async () => undefined } },
+    store,
+    home: repo,
+    worktrees: { requireStartPoint: async () => undefined },
     pipelinesFor: async () => ({ problems: [], isAgreed: true, pipelines: [], at: null }),
   });
   const projects = createProjects({ store, worktrees: {} as never, home: repo, dataDir: repo }); // none is called
@@ -41,7 +43,14 @@ async function scene() {
   await imports.run(SHOP, 'stages');
   await projects.watchFolder(SHOP, 'stages');
   return {
-    ...{ repo, folder, store, events, write, projects, begin, passes: () => passes },
+    repo,
+    folder,
+    store,
+    events,
+    write,
+    projects,
+    begin,
+    passes: () => passes,
     stage: async (id: string): Promise<Stage | null> => store.read.stages.find(StageId.parse(id)),
     news: async (): Promise<StageFolder | undefined> => (await requireProject(store.read, SHOP)).stageFolders[0],
   };

@@ -8,8 +8,15 @@ export const ForkOf = z.object({ fork: z.string(), until: z.string().nullable() 
 
 /** What of a session belongs to its conversation, and goes back with it. */
 export const ConversationState = SessionSummary.pick({
-  ...{ sessionId: true, phaseIndex: true, atGate: true, check: true, todos: true, contextUsage: true },
-  ...{ lastTurn: true, openDenial: true, queueHeld: true },
+  sessionId: true,
+  phaseIndex: true,
+  atGate: true,
+  check: true,
+  todos: true,
+  contextUsage: true,
+  lastTurn: true,
+  openDenial: true,
+  queueHeld: true,
 }).extend({
   forkOf: ForkOf.nullable(),
   turnMessages: z.array(z.string()),

@@ -85,7 +85,10 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a machine on %s', (kind) => {
   test('that was removed has no places any more, but a project that is nowhere else is still known by its own', async () => {
     const { store, epoch } = await open();
     const place = (projectId: ProjectId, id: typeof DESK) => ({
-      ...{ projectId, machineId: id, path: `/home/${projectId}`, remote: `example.org/${projectId}` },
+      projectId,
+      machineId: id,
+      path: `/home/${projectId}`,
+      remote: `example.org/${projectId}`,
     });
     await store.transact(async (tx) => {
       for (const id of [SHOP, DOCS]) await tx.projects.save(sampleProject({ id, path: `/home/${id}` }));

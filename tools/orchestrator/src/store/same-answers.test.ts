@@ -117,8 +117,18 @@ async function ofRequests(store: Store) {
 async function ofRules(store: Store) {
   const rule = (ruleId: string, fields: object) =>
     PermissionRule.parse({
-      ...{ ruleId, scope: 'project', projectId: 'shop', stageId: null, kind: 'allow', rule: `Bash(${ruleId})` },
-      ...{ by: 'Ada', createdAt: AT, expiresAt: null, endedAt: null, endedBy: null, ...fields },
+      ruleId,
+      scope: 'project',
+      projectId: 'shop',
+      stageId: null,
+      kind: 'allow',
+      rule: `Bash(${ruleId})`,
+      by: 'Ada',
+      createdAt: AT,
+      expiresAt: null,
+      endedAt: null,
+      endedBy: null,
+      ...fields,
     });
   await store.transact(async (tx) => {
     for (const [nth, text] of ODD.entries()) {

@@ -37,7 +37,9 @@ it('refuses to go on with an old file once the store is a database, naming that'
   await noteSharedStore(storeLocation, 'db.example:5432/board', THEN);
   await noteSharedStore(storeLocation, 'db2.example:5432/board', new Date('2026-02-02T00:00:00Z'));
   expect(await readStoreLocation(storeLocation)).toEqual({
-    ...{ store: 'postgres', name: 'db2.example:5432/board', since: '2026-01-02T03:04:05.000Z' },
+    store: 'postgres',
+    name: 'db2.example:5432/board',
+    since: '2026-01-02T03:04:05.000Z',
   });
   await expect(start(false)).rejects.toMatchObject({
     code: 'store_elsewhere',

@@ -34,7 +34,14 @@ async function setUp() {
   const sizes = createWorktreeSizes({ env: lab.env, now: edges.now, uptimeMs: edges.uptimeMs });
   const trash = createTrash({ store, edges, log: silent, here: null, dataDir, worktrees });
   const parts = {
-    ...{ store, edges, log: silent, here: null, dataDir, trash, worktrees, sizes },
+    store,
+    edges,
+    log: silent,
+    here: null,
+    dataDir,
+    trash,
+    worktrees,
+    sizes,
     cleanUp: async (id: string) => void cleaned.push(id),
   };
   const cleaning = createWorktreeCleaning(parts);
@@ -55,7 +62,13 @@ async function setUp() {
     write,
     cleaned,
     parts,
-    ...{ sizes, trash, cleaning, order, refs, status, folders },
+    sizes,
+    trash,
+    cleaning,
+    order,
+    refs,
+    status,
+    folders,
   };
 }
 
@@ -263,9 +276,17 @@ it.each(DEATHS.slice(3, -1))(
     const { cleaning, trash, stage, project, worktree, git, checkout, folders } = scene;
     await cleanAndDie(scene, fails);
     const former = {
-      ...{ machineId: machineId(1), stageId: STAGE, stageTitle: stage.title, projectId: project.id },
-      ...{ projectName: project.name, repository: checkout, worktree },
-      ...{ isRecorded: true, isKept: true, isTaken: false, told: null },
+      machineId: machineId(1),
+      stageId: STAGE,
+      stageTitle: stage.title,
+      projectId: project.id,
+      projectName: project.name,
+      repository: checkout,
+      worktree,
+      isRecorded: true,
+      isKept: true,
+      isTaken: false,
+      told: null,
     };
     expect(await cleaning.cleanFormer(former)).toEqual({ isThere: false, kept: null });
     expect(await trash.list()).toMatchObject([{ stageId: STAGE, work: { uncommitted: 5, unmerged: 1 } }]);

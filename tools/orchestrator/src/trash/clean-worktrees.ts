@@ -109,8 +109,11 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
       const isMeasuring = sizes.ask(paths);
       const worktrees = await Promise.all(
         found.map(async (one) => ({
-          ...{ name: one.name, path: one.path, stays: await whyInUse(one) },
-          ...{ stageId: one.stage?.id ?? null, stageTitle: one.stage?.title ?? null },
+          name: one.name,
+          path: one.path,
+          stays: await whyInUse(one),
+          stageId: one.stage?.id ?? null,
+          stageTitle: one.stage?.title ?? null,
           ...sizes.of(one.path),
         })),
       );
@@ -127,8 +130,12 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
       const { files, buildFolders } = await worktrees.filesBeside(project, path);
       const unmerged = isMerged(stage, head) ? 0 : work.unmerged;
       return {
-        ...{ path, left, work: work.uncommitted + unmerged + work.earlier === 0 ? null : { ...work, unmerged } },
-        ...{ files: files.slice(0, NAMED_FILES), fileCount: files.length, buildFolders },
+        path,
+        left,
+        work: work.uncommitted + unmerged + work.earlier === 0 ? null : { ...work, unmerged },
+        files: files.slice(0, NAMED_FILES),
+        fileCount: files.length,
+        buildFolders,
         bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
       };
     },

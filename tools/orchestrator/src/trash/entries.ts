@@ -101,7 +101,10 @@ export function createEntries({ store, edges, dataDir, here }: EntriesParts): En
       const sizes = { fileCount: files.length, bytes, files: files.slice(0, NAMED_FILES) };
       const kept = work === null || work.commit === null ? null : { ...work, commit: work.commit };
       return TrashEntry.parse({
-        ...{ ...facts, ...sizes, expiresAt, work: kept },
+        ...facts,
+        ...sizes,
+        expiresAt,
+        work: kept,
         worktree: await worktreeFor(manifest),
       });
     },

@@ -107,6 +107,9 @@ function whyFormerIsInUse(former: FormerWorktree, stage: Stage | null): string |
 /** A project that was removed after its stages. */
 const projectOf = ({ projectId, projectName, repository }: FormerWorktree): Project =>
   Project.parse({
-    ...{ id: projectId, name: projectName, path: repository ?? '', settings: {} },
+    id: projectId,
+    name: projectName,
+    path: repository ?? '',
+    settings: {},
     createdAt: new Date(0).toISOString(),
   });

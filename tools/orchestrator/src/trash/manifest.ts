@@ -10,7 +10,11 @@ const isBelow = (path: string): boolean => !isAbsolute(path) && !path.split('/')
 
 /** The description of a trash entry, stored beside its files. */
 export const Manifest = TrashEntry.omit({
-  ...{ expiresAt: true, fileCount: true, bytes: true, worktree: true, work: true },
+  expiresAt: true,
+  fileCount: true,
+  bytes: true,
+  worktree: true,
+  work: true,
 }).extend({
   /** The instant from which its age counts; never in the past, whatever the time of day says (docs/decisions/storage.md). */
   keptAt: z.iso.datetime(),

@@ -61,7 +61,10 @@ const viewHash = (
       );
 
 const shown = ({ kind, text, value, file }: Found, isNew: boolean): TrustItem => ({
-  ...{ kind, text, file, isNew },
+  kind,
+  text,
+  file,
+  isNew,
   value: value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)} … (${value.length} characters)` : value,
 });
 

@@ -19,7 +19,12 @@ export const ownTimeZone = (): string => Intl.DateTimeFormat().resolvedOptions()
 /** Returns the last `count` days of a time zone, the day of `now` included, oldest first. */
 export function lastDays(now: Date, count: number, timeZone: string): LocalDay[] {
   const format = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone, calendar: 'gregory', numberingSystem: 'latn', year: 'numeric', month: '2-digit', day: '2-digit' },
+    timeZone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
   });
   const dayOf = (ms: number): string => {
     const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, value]));

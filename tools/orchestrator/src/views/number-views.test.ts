@@ -52,8 +52,11 @@ async function openNumbers(now = NOW) {
 it('says nothing about days in which nothing happened', async () => {
   const { read } = await openNumbers();
   expect(await read(7)).toEqual({
-    ...{ from: '2026-03-24', to: '2026-03-30', timeZone: 'UTC' },
-    ...{ since: '2026-03-24T00:00:00.000Z', until: '2026-03-31T00:00:00.000Z' },
+    from: '2026-03-24',
+    to: '2026-03-30',
+    timeZone: 'UTC',
+    since: '2026-03-24T00:00:00.000Z',
+    until: '2026-03-31T00:00:00.000Z',
     waits: { days: [], stages: [] },
     rules: { days: [], uses: [], texts: [], medianWaitMs: null, answers: 0 },
     spending: { timeZone: expect.any(String), from: expect.any(String), to: expect.any(String), days: [] },
@@ -124,8 +127,14 @@ it('counts a call once that several rules let through, and takes the median of w
   const { read, decided, addStage, store } = await openNumbers();
   const [stage, other] = [await addStage(), await addStage()];
   const rule = PermissionRule.parse({
-    ...{ ruleId: 'rule-1', scope: 'project', projectId: 'shop', stageId: null, kind: 'allow', rule: 'Bash(npm test)' },
-    ...{ by: 'Ada', createdAt: NOW },
+    ruleId: 'rule-1',
+    scope: 'project',
+    projectId: 'shop',
+    stageId: null,
+    kind: 'allow',
+    rule: 'Bash(npm test)',
+    by: 'Ada',
+    createdAt: NOW,
   });
   await store.transact(async (tx) => {
     await tx.rules.save(rule);
@@ -173,7 +182,11 @@ it('adds up spending by day and project', async () => {
   const { read, store } = await openNumbers();
   const [shop, site] = [ProjectId.parse('shop'), ProjectId.parse('site')];
   const spent = (day: string, id: string, projectId: ProjectId, usd: number) => ({
-    ...{ day, stageId: stageId(id), projectId, usd, tokens: usd * 1_000 },
+    day,
+    stageId: stageId(id),
+    projectId,
+    usd,
+    tokens: usd * 1_000,
   });
   await store.transact(async (tx) => {
     await tx.spending.add(spent('2026-03-23', 'S1', shop, 8));

@@ -42,9 +42,19 @@ export function createNumberViews({ store, edges }: NumberViewsParts): NumberVie
       const { waits, calls, uses, medianWaitMs, answers } = counted;
       const named = [...waits.stages, ...launches, ...timeline.waits].map(({ stageId }) => stageId);
       return {
-        ...{ from: days[0]?.day ?? '', to: days.at(-1)?.day ?? '', timeZone, since, until, waits, spending, timeline },
+        from: days[0]?.day ?? '',
+        to: days.at(-1)?.day ?? '',
+        timeZone,
+        since,
+        until,
+        waits,
+        spending,
+        timeline,
         rules: {
-          ...{ days: calls, uses, medianWaitMs, answers },
+          days: calls,
+          uses,
+          medianWaitMs,
+          answers,
           texts: await table.ruleTexts(unique(uses.map(({ ruleId }) => ruleId))),
         },
         stages: await table.stagesOf(unique(named)),
@@ -82,7 +92,8 @@ async function countDays(table: NumbersTable, days: readonly LocalDay[], leastMs
     calls: calls.toReversed(),
     uses: uses.toSorted((a, b) => a.day.localeCompare(b.day)),
     longWaits,
-    ...{ medianWaitMs: medianOf(answers), answers: answers.length },
+    medianWaitMs: medianOf(answers),
+    answers: answers.length,
   };
 }
 

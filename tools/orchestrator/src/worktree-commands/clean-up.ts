@@ -52,7 +52,11 @@ export function createCleanUp({
     const { cleanup } = await settingsOf(stageId, 'cleanup');
     if (stage?.worktree == null || cleanup === null || !(await pathExists(stage.worktree.path))) return null;
     const running = await commands.start({
-      ...{ stageId, kind: 'cleanup', name: 'cleanup', command: cleanup.command, by },
+      stageId,
+      kind: 'cleanup',
+      name: 'cleanup',
+      command: cleanup.command,
+      by,
       timeLimitMs: Math.min((cleanup.timeLimit ?? DEFAULT_TIME_LIMIT) * 1_000, mostMs),
     });
     // A stage that is reopened needs what was cleaned up.

@@ -105,7 +105,8 @@ async function inSandbox(
       user: env,
       own: {
         ...Object.fromEntries(passed),
-        ...{ TMPDIR: '/tmp', XDG_CACHE_HOME: join(own, 'xdg') },
+        TMPDIR: '/tmp',
+        XDG_CACHE_HOME: join(own, 'xdg'),
         ...cacheVariables(own),
         ...variables,
       },

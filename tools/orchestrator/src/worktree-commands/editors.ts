@@ -69,7 +69,9 @@ export function createEditors({ store, requireInPlace, env, watchMs = WATCH_MS }
       const { exit } = await detach({
         command: '/bin/sh',
         args: ['-c', `${command} "$1"`, 'sh', worktree.path],
-        ...{ cwd: worktree.path, env, stdio: [nothing, nothing, nothing] },
+        cwd: worktree.path,
+        env,
+        stdio: [nothing, nothing, nothing],
       });
       const ended = await Promise.race([exit, sleep(watchMs, null, { ref: false })]);
       if (ended === null || !ended.known || ended.code === 0) return command;

@@ -44,7 +44,12 @@ export async function runWithInput(
   const run = runCommand({
     placed: { command, args: [...args], cwd, env: { ...env, [COMMAND_MARKER]: id }, isolation: OUTSIDE },
     mark: job.isPersons === true ? null : await createProcessMarks(dataDir).of(stageId),
-    ...{ id, file, input, graceMs, timeLimitMs: job.timeLimitMs, onSpawned: job.onSpawned },
+    id,
+    file,
+    input,
+    graceMs,
+    timeLimitMs: job.timeLimitMs,
+    onSpawned: job.onSpawned,
   });
   const ended = run.ended.then(async (end) => {
     const output = await readFile(file.path, 'utf8').catch(() => ''); // it may have ended before it was started

@@ -51,7 +51,11 @@ export function createSetUp({ store, log, commands, settingsOf, settingsOfNew }:
 
   const begin = (stageId: StageId, setting: CommandSetting, by: string | null): Promise<RunningCommand> =>
     commands.start({
-      ...{ stageId, kind: 'setup', name: 'setup', command: setting.command, by },
+      stageId,
+      kind: 'setup',
+      name: 'setup',
+      command: setting.command,
+      by,
       timeLimitMs: (setting.timeLimit ?? DEFAULT_TIME_LIMIT) * 1_000,
     });
 

@@ -37,7 +37,12 @@ const scene = async (sandbox: boolean) => {
   };
   const commands = open();
   const order = (command: string, more: Partial<CommandOrder> = {}): CommandOrder => ({
-    ...{ stageId, kind: 'setup', name: 'setup', command, timeLimitMs: null, by: 'Ada' },
+    stageId,
+    kind: 'setup',
+    name: 'setup',
+    command,
+    timeLimitMs: null,
+    by: 'Ada',
     ...more,
   });
   const run = async (command: string, more: Partial<CommandOrder> = {}) => {
@@ -45,7 +50,7 @@ const scene = async (sandbox: boolean) => {
     const { output } = await commands.output(stageId, ended.id, {});
     return { ...ended, output };
   };
-  return { ...{ dataDir, path, store, events, stageId, commands, open, order, run } };
+  return { dataDir, path, store, events, stageId, commands, open, order, run };
 };
 
 type Scene = Awaited<ReturnType<typeof scene>>;
@@ -227,7 +232,11 @@ it('lets a clean-up hold up a removal only for so long', async () => {
   const { store, stageId, commands, dataDir } = await scene(false);
   const settings = WorkspaceSettings.parse({ cleanup: { command: 'trap "" TERM; sleep 1000', timeLimit: 600 } });
   const cleanUp = createCleanUp({
-    ...{ store, log: silent, commands, ports: createPorts({ store, dataDir }), beforeRemovalMs: 300 },
+    store,
+    log: silent,
+    commands,
+    ports: createPorts({ store, dataDir }),
+    beforeRemovalMs: 300,
     settingsOf: async () => settings,
   });
   await cleanUp.beforeRemoval(stageId);

@@ -195,7 +195,12 @@ function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
     const { command, old } = await record(parts, order, { id, placed });
     const mark = await createProcessMarks(dataDir).of(stageId);
     const run = runCommand({
-      ...{ id, placed, mark, file, graceMs, timeLimitMs: order.timeLimitMs },
+      id,
+      placed,
+      mark,
+      file,
+      graceMs,
+      timeLimitMs: order.timeLimitMs,
       onSpawned: (process) => store.transact((tx) => tx.worktreeCommands.setProcess(id, process)),
     });
     const ended = settle(command, run);
@@ -243,10 +248,20 @@ async function record(
     if (reason !== null) throw new Rejection('disk_low', reason);
     const earlier = (await tx.worktreeCommands.listOf(stageId)).filter((one) => one.kind === kind && one.name === name);
     const command: WorktreeCommand = {
-      ...{ id, stageId, kind, name, command: line, by },
+      id,
+      stageId,
+      kind,
+      name,
+      command: line,
+      by,
       attempt: (earlier.at(-1)?.attempt ?? 0) + 1,
-      ...{ state: 'running', exitCode: null, reason: null, isolation: placed.isolation },
-      ...{ startedAt: tx.now, endedAt: null, port: null },
+      state: 'running',
+      exitCode: null,
+      reason: null,
+      isolation: placed.isolation,
+      startedAt: tx.now,
+      endedAt: null,
+      port: null,
     };
     const old = earlier.filter(({ state }) => state !== 'running').slice(0, -(KEPT_RUNS - 1));
     for (const one of old) await tx.worktreeCommands.remove(one.id);
@@ -286,7 +301,9 @@ async function settleOne(
   const reason = isGone ? RESTARTED : `${RESTARTED} Some of its processes could not be ended.`;
   const ended: WorktreeCommand = {
     ...command,
-    ...{ state: 'interrupted', reason, endedAt: edges.now().toISOString() },
+    state: 'interrupted',
+    reason,
+    endedAt: edges.now().toISOString(),
   };
   await store.transact(async (tx) => {
     await tx.worktreeCommands.update(ended);

@@ -72,7 +72,10 @@ async function planMerge(
   const squashed = { title, previous, head, since, hasMore };
   return {
     ...seen,
-    ...{ into, files, conflicts, stoppedAt },
+    into,
+    files,
+    conflicts,
+    stoppedAt,
     commits: Math.max(0, commits - (hasMore ? 1 : 0)), // the trial commit is none
     message: method === 'squash' ? await draftSquashMessage(git, project.path, squashed) : null,
     refusal: checked,

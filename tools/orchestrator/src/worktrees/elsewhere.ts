@@ -50,7 +50,10 @@ export async function elsewhereOf(
   const entry = entryOf(project.path, path);
   const count = async (range: string) => Number(await git.must(path, ['rev-list', '--count', range, '--']));
   return {
-    ...{ own, head, tip, operation: entry === null ? null : operationIn(entry) },
+    own,
+    head,
+    tip,
+    operation: entry === null ? null : operationIn(entry),
     branch: on.failed ? null : on.stdout.trim().replace(/^refs\/heads\//, ''),
     commits: tip === null ? await count(`HEAD`) : await count(`${tip}..${head}`),
     missing: tip === null ? 0 : await count(`${head}..${tip}`),

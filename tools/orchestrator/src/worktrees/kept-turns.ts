@@ -127,6 +127,14 @@ export function keptTurns(git: GuardedGit, generated: GeneratedFiles, dataDir: s
 
 /** A changed file whose content was not stored. */
 const unstored = (path: string): FileDiff => ({
-  ...{ path, oldPath: null, status: 'modified', oldMode: null, newMode: null },
-  ...{ additions: 0, deletions: 0, isBinary: true, version: '', isGenerated: false },
+  path,
+  oldPath: null,
+  status: 'modified',
+  oldMode: null,
+  newMode: null,
+  additions: 0,
+  deletions: 0,
+  isBinary: true,
+  version: '',
+  isGenerated: false,
 });

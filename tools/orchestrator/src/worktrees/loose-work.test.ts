@@ -27,7 +27,14 @@ async function setUp() {
     },
   };
   return {
-    ...{ ...lab, path, worktrees, project, worktree, inside, head, kept },
+    ...lab,
+    path,
+    worktrees,
+    project,
+    worktree,
+    inside,
+    head,
+    kept,
     plan: () => worktrees.planRemoval(project, worktree, STAGE),
     remove: () => worktrees.remove(project, worktree, order),
     /** Whether git still has a commit after it has removed everything that nothing points at. */
@@ -78,8 +85,12 @@ it('names another branch that the worktree is on, and the stash, and leaves both
   await writeFile(join(worktree.path, 'README.md'), '# Stashed\n');
   await inside('stash', 'push', '--quiet', '-m', 'for later');
   expect((await plan()).loose).toEqual({
-    ...{ branch: 'other', commits: 0, earlier: 0, operation: null },
-    ...{ branches: [{ name: 'other', commits: 1 }], stashes: ['On other: for later'] },
+    branch: 'other',
+    commits: 0,
+    earlier: 0,
+    operation: null,
+    branches: [{ name: 'other', commits: 1 }],
+    stashes: ['On other: for later'],
   });
   await remove();
   expect(kept).toEqual([]);

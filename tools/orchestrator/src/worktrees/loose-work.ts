@@ -58,8 +58,12 @@ export async function looseWork(
   const branches = await unmergedBranches(git, path, names);
   const stashes = await stashesOf(git, path, [worktree.branch, ...names], new Set(earlier.map(({ commit }) => commit)));
   const told: LooseWork = {
-    ...{ branch, commits: isNow.size, earlier: lost.size - isNow.size },
-    ...{ operation: entry === null ? null : operationIn(entry), branches, stashes },
+    branch,
+    commits: isNow.size,
+    earlier: lost.size - isNow.size,
+    operation: entry === null ? null : operationIn(entry),
+    branches,
+    stashes,
   };
   const isNothing = lost.size === 0 && branches.length === 0 && stashes.length === 0;
   const earlierCount = lost.size - reachable(lost, head === null ? [] : [head]).size;

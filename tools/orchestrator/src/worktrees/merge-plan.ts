@@ -26,8 +26,11 @@ export interface WorktreeContents {
 
 /** The commit that tells what a merge of uncommitted work would do. Nothing points at it; always the same for the same files. */
 export const TRIAL_COMMIT = {
-  ...{ GIT_AUTHOR_NAME: 'Callboard', GIT_AUTHOR_EMAIL: 'callboard@localhost', GIT_AUTHOR_DATE: '2000-01-01T00:00:00Z' },
-  ...{ GIT_COMMITTER_NAME: 'Callboard', GIT_COMMITTER_EMAIL: 'callboard@localhost' },
+  GIT_AUTHOR_NAME: 'Callboard',
+  GIT_AUTHOR_EMAIL: 'callboard@localhost',
+  GIT_AUTHOR_DATE: '2000-01-01T00:00:00Z',
+  GIT_COMMITTER_NAME: 'Callboard',
+  GIT_COMMITTER_EMAIL: 'callboard@localhost',
   GIT_COMMITTER_DATE: '2000-01-01T00:00:00Z',
 };
 

@@ -99,7 +99,14 @@ export async function mergeInto(
   const made = await makeCommit(git, path, mergeable, { ...order, method, branch });
   const options = [...(await identityOptions(git, path)), ...(await mergeOptionOverrides(git, path, into))];
   const planned: Merged = {
-    ...{ method, commit: made ?? head, into, branch, head, previous, commits, files },
+    method,
+    commit: made ?? head,
+    into,
+    branch,
+    head,
+    previous,
+    commits,
+    files,
     pullRequest: null,
   };
   const undo = made === null ? await createRestorePoint(git, path, head) : null;
@@ -112,7 +119,8 @@ export async function mergeInto(
       ? ['--no-ff', '-m', mergeMessage(branch, into), head]
       : ['--ff-only', '--no-overwrite-ignore', '--quiet', made];
   const env = {
-    ...{ ...NO_REPLACEMENTS, GIT_REFLOG_ACTION: `${method} ${branch}` },
+    ...NO_REPLACEMENTS,
+    GIT_REFLOG_ACTION: `${method} ${branch}`,
     ...(method === 'merge' && made !== null ? { [MERGES_INTO]: `refs/heads/${into}` } : {}),
     ...marker,
   };

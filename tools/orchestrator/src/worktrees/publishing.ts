@@ -102,7 +102,13 @@ async function mergedThere(
   const { branch } = worktree;
   return {
     merged: {
-      ...{ method: 'merge', commit, into, branch, previous: null, pullRequest: number, ...counts },
+      method: 'merge',
+      commit,
+      into,
+      branch,
+      previous: null,
+      pullRequest: number,
+      ...counts,
       head: known ? head : contents.head,
     },
     hasMore: Number(more) > 0 || contents.tree !== contents.committed,

@@ -45,7 +45,11 @@ it('pushes one commit to a real remote, keeps to it, and tells why it cannot', a
   await git(path, 'remote', 'add', 'origin', remote);
   await commit(worktree.path, 'a.txt', 'one\n');
   expect(await worktrees.planPush(project, worktree, null)).toMatchObject({
-    ...{ remote: { name: 'origin', urls: [remote] }, commits: 1, unpushed: 1, files: 1, subjects: ['Write a.txt'] },
+    remote: { name: 'origin', urls: [remote] },
+    commits: 1,
+    unpushed: 1,
+    files: 1,
+    subjects: ['Write a.txt'],
   });
   expect((await push()).failure).toBeNull();
   expect(await git(remote, 'rev-parse', worktree.branch)).toBe(await git(worktree.path, 'rev-parse', 'HEAD'));

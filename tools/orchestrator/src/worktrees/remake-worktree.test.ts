@@ -32,7 +32,15 @@ async function setUp() {
       },
     });
   return {
-    ...{ ...lab, path, dataDir, worktrees, project, worktree, trash, kept, remake },
+    ...lab,
+    path,
+    dataDir,
+    worktrees,
+    project,
+    worktree,
+    trash,
+    kept,
+    remake,
     away: join(lab.folder, 'away'),
     refusal: async () => {
       const refused = await worktrees.ensure(project, STAGE, worktree).catch((error: unknown) => error);

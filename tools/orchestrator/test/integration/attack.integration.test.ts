@@ -37,7 +37,9 @@ const maySetKernel = await access(KERNEL, constants.W_OK).then(
 
 /** Attacks that raise an alarm, with the code of the alarm. */
 const ALARMS = {
-  ...{ 'fifo-path': 'foreign-control', 'fifo-proc': 'foreign-control', 'fifo-root': 'foreign-control' },
+  'fifo-path': 'foreign-control',
+  'fifo-proc': 'foreign-control',
+  'fifo-root': 'foreign-control',
   'spool-path': 'forged-output',
   ...(mayTrace && { 'fifo-pidfd': 'foreign-control' }),
 };
@@ -85,9 +87,12 @@ needs(bubblewrap)('reaches nothing from a command that Callboard isolates itself
   const { stageId, targets } = await kit.attack(['ports'], { sandbox: false });
   await kit.client.state(stageId, 'idle');
   const place = {
-    ...{ folder: targets.worktree, dataDir: kit.dataDir },
+    folder: targets.worktree,
+    dataDir: kit.dataDir,
     readable: [kit.folder, ...ATTACK_FILES], // more than any caller shows: the script must find its targets
-    ...{ writable: [], hidden: [join(kit.env.HOME ?? '', '.claude.json')], network: 'none' as const },
+    writable: [],
+    hidden: [join(kit.env.HOME ?? '', '.claude.json')],
+    network: 'none' as const,
   };
   const script = attackCommand(join(kit.folder, 'targets-ports.json'));
   const { command, args, ...options } = await isolated(['sh', '-c', script], place, { user: kit.env });

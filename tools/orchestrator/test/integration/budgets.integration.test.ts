@@ -78,7 +78,9 @@ it('interrupts a turn whose budget is spent, keeps what waits over a kill, and g
   const queued = await kit.client.command('send_message', { stageId, message: turn('Waited', 1) });
   expect(queued.status).toBe('queued');
   const { stage: other } = await kit.client.command('create_stage', {
-    ...{ projectId: 'shop', title: 'Other', prompt: turn('Other', 1) },
+    projectId: 'shop',
+    title: 'Other',
+    prompt: turn('Other', 1),
   });
   await expect(kit.client.command('start_stage', { stageId: other.id })).rejects.toMatchObject({
     code: 'budget_spent',

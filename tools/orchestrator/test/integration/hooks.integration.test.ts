@@ -134,7 +134,8 @@ it('shows what ran where a hook allowed a call with another input, and which hoo
   expect(changed[0]).toMatchObject({ input: REWRITTEN, hook: expect.stringContaining('updatedInput') });
   const { receipt, markdown } = await client.command('get_receipt', { stageId });
   expect(receipt.turns[0]?.calls[0]).toMatchObject({
-    ...{ asked: 'Bash echo REWRITTEN > rewritten', reason: 'hook' },
+    asked: 'Bash echo REWRITTEN > rewritten',
+    reason: 'hook',
     changed: { from: 'Bash touch one', hook: expect.stringContaining('updatedInput') },
   });
   expect(markdown).toContain('changed it from');

@@ -47,7 +47,10 @@ it('shows the known facts; Retry resumes the session, tells Claude, and the tool
     kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' }),
   );
   expect(lost).toMatchObject({
-    ...{ outcome: 'allowed', by: 'Ada', asked: 'Bash echo once >> made.txt', settlement: null },
+    outcome: 'allowed',
+    by: 'Ada',
+    asked: 'Bash echo once >> made.txt',
+    settlement: null,
     lost: { writtenAt: expect.any(String), endReason: expect.stringContaining('SIGKILL') },
   });
   await kit.client.state(stageId, 'ended');

@@ -68,7 +68,9 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
     const ids: string[] = [];
     for (let n = 0; n < 8; n++) {
       const { stage } = await desk.client.command('create_stage', {
-        ...{ projectId: 'shop', title: `Stage ${n}`, autoStart: true },
+        projectId: 'shop',
+        title: `Stage ${n}`,
+        autoStart: true,
         prompt: prompt({ steps: [{ text: `Done ${n}.` }] }),
       });
       ids.push(stage.id);

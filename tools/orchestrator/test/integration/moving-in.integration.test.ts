@@ -22,7 +22,9 @@ async function talk({ env }: Kit, cwd: string, words: string): Promise<void> {
 /** Opens a conversation again, and leaves its `claude` waiting for a message. */
 function leaveOpen({ env }: Kit, cwd: string, conversationId: string): void {
   const child = spawn(REAL_CLAUDE, ['-p', '--resume', conversationId, ...OPEN], {
-    ...{ cwd, env, stdio: ['pipe', 'ignore', 'ignore'] },
+    cwd,
+    env,
+    stdio: ['pipe', 'ignore', 'ignore'],
   });
   onTestFinished(async () => {
     const { promise, resolve } = Promise.withResolvers<void>();

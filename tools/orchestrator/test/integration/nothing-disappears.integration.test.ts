@@ -121,7 +121,8 @@ it('makes the worktree of a merged stage again for a person; if the branch is go
   await client.state(stageId, 'failed');
   const { session } = (await client.command('get_stage', { stageId })).stage;
   expect(session?.lastTurn).toMatchObject({
-    ...{ code: 'worktree-replaced', message: expect.stringMatching(/no worktree at .* is gone, too/) },
+    code: 'worktree-replaced',
+    message: expect.stringMatching(/no worktree at .* is gone, too/),
   });
   await client.command('remake_worktree', { stageId });
   await client.command('start_stage', { stageId });

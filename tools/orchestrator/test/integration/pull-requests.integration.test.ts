@@ -20,7 +20,9 @@ async function setUp({
 }: KitOptions & { address?: string; fields?: object } = {}) {
   const host = await createScriptedHost(await temporaryFolder());
   const kit = await createKit({
-    ...{ isEmulated: true, programs: host.bin, ...options },
+    isEmulated: true,
+    programs: host.bin,
+    ...options,
     before: (repo) => addRemote(repo, host, address),
   });
   const stageId = await kit.startStage(said('Done.'), { title: 'Login form', ...fields });
@@ -49,14 +51,29 @@ it('pushes and opens a pull request, brings back what becomes of it, and is done
   await writeFile(join(path, 'b.txt'), 'more\n');
   const before = await plan();
   expect(before).toMatchObject({
-    ...{ branch, base: 'main', remote: 'origin', repository: 'github.com/acme/shop', host: 'github', problem: null },
-    ...{ commits: 1, files: 2, uncommitted: ['b.txt'], uncommittedCount: 1, title: 'Login form' },
+    branch,
+    base: 'main',
+    remote: 'origin',
+    repository: 'github.com/acme/shop',
+    host: 'github',
+    problem: null,
+    commits: 1,
+    files: 2,
+    uncommitted: ['b.txt'],
+    uncommittedCount: 1,
+    title: 'Login form',
   });
   await expect(open()).rejects.toMatchObject({ code: 'uncommitted_work' });
   const { head, tree } = before;
   await open({ head, tree, title: 'A login form', body: 'With "quotes"', draft: true, commit: { message: 'Rest' } });
   expect((await stage()).pullRequest).toMatchObject({
-    ...{ number: 12, state: 'draft', checks: 'none', unresolved: 0, base: 'main', branch, stale: null },
+    number: 12,
+    state: 'draft',
+    checks: 'none',
+    unresolved: 0,
+    base: 'main',
+    branch,
+    stale: null,
     url: 'https://github.com/acme/shop/pull/12',
   });
   expect(await there()).toBe(await git(path, 'rev-parse', 'HEAD'));
@@ -134,7 +151,9 @@ itAll('opens the merge request of a fork on GitLab in its parent, and reads its 
   host.change({ parent: 'acme/tools/shop' });
   await commit();
   expect(await plan()).toMatchObject({
-    ...{ repository: 'gitlab.com/ada/shop', parent: 'gitlab.com/acme/tools/shop', problem: null },
+    repository: 'gitlab.com/ada/shop',
+    parent: 'gitlab.com/acme/tools/shop',
+    problem: null,
   });
   await open({ title: 'From a fork' });
   const url = 'https://gitlab.com/acme/tools/shop/-/merge_requests/12';
@@ -206,7 +225,8 @@ it('says why nothing was pushed or opened, keeps what was ordered, and goes on f
   await expect(open()).rejects.toMatchObject({ code: 'pull_request_refused' });
   host.change({ failure: null, isLoggedIn: false });
   expect((await plan()).problem).toMatchObject({
-    ...{ code: 'code_host_login', command: 'gh auth login --hostname github.com' },
+    code: 'code_host_login',
+    command: 'gh auth login --hostname github.com',
     url: expect.stringMatching(/^https:\/\/github\.com\/acme\/shop\/compare\/main\.\.\.callboard\/STAGE-1/),
   });
   await expect(open()).rejects.toMatchObject({ code: 'code_host_login' });

@@ -19,7 +19,9 @@ async function talk({ env }: Kit, cwd: string, conversationId: string, words: st
 /** Opens a conversation again, and leaves its `claude` waiting for a message. Returns how to end it. */
 function leaveOpen({ env }: Kit, cwd: string, conversationId: string): () => Promise<void> {
   const child = spawn(REAL_CLAUDE, ['-p', '--resume', conversationId, ...OPEN], {
-    ...{ cwd, env, stdio: ['pipe', 'ignore', 'ignore'] },
+    cwd,
+    env,
+    stdio: ['pipe', 'ignore', 'ignore'],
   });
   const { promise, resolve } = Promise.withResolvers<void>();
   child.once('exit', () => resolve());

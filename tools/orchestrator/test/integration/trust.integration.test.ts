@@ -292,7 +292,9 @@ itAll('starts an ordinary repository as before, whatever harmless content its se
     'default',
     '--settings',
     JSON.stringify({
-      ...{ useAutoModeDuringPlan: false, autoContinueAtUsageLimit: false, crossSessionInbound: 'refuse' },
+      useAutoModeDuringPlan: false,
+      autoContinueAtUsageLimit: false,
+      crossSessionInbound: 'refuse',
       permissions: { deny: own, allow: [], additionalDirectories: [] },
     }),
   ]);

@@ -46,7 +46,10 @@ it('waits at a usage limit over a restart, holds other starts, and goes on once 
   const living = await kit.startStage(prompt({ steps: [script] }));
   await atLimit(kit, living);
   const { stage: next } = await kit.client.command('create_stage', {
-    ...{ projectId: 'shop', title: 'Next', autoStart: true, prompt: prompt({ steps: [{ text: 'Begun.' }] }) },
+    projectId: 'shop',
+    title: 'Next',
+    autoStart: true,
+    prompt: prompt({ steps: [{ text: 'Begun.' }] }),
   });
   await kit.client.notices(({ startHolds }) =>
     startHolds.some(({ code, stageIds }) => code === 'usage-limit' && stageIds.includes(next.id)),
@@ -89,7 +92,10 @@ it('holds everything over a SIGKILL, goes on once where it was, and then waits f
   await kit.client.command('put_hold', { scope: {}, held: true, interrupt: true });
   await kit.client.event('session-updated', ({ stageId, withheld }) => stageId === working && withheld);
   const { stage: next } = await kit.client.command('create_stage', {
-    ...{ projectId: 'shop', title: 'Next', autoStart: true, prompt: prompt({ steps: [{ text: 'Begun.' }] }) },
+    projectId: 'shop',
+    title: 'Next',
+    autoStart: true,
+    prompt: prompt({ steps: [{ text: 'Begun.' }] }),
   });
   const holdsNext = (wanted: string) =>
     kit.client.notices(({ startHolds }) =>

@@ -59,5 +59,5 @@ export async function announcementTest(tellsSettled = true) {
   const outcome = (result: typeof next) => {
     next = result;
   };
-  return { ...clocks, ...{ store, session, channels, told, announcer, announce, deliverer, deliver, rows, outcome } };
+  return { ...clocks, store, session, channels, told, announcer, announce, deliverer, deliver, rows, outcome };
 }

@@ -30,7 +30,9 @@ export async function denyCall(toolName: string, input: ToolInput, given: Given 
   const session = await busyTestSession({}, place ?? (await openTestStore()));
   const { store, edges, stageId } = session;
   const call: Told = {
-    ...{ type: 'block', apiMessageId: 'm1', parentToolUseId: agent },
+    type: 'block',
+    apiMessageId: 'm1',
+    parentToolUseId: agent,
     block: { kind: 'tool-use', toolUseId: 't1', toolName, input },
   };
   const denial = { source, detail: source === 'mode' ? null : 'the detail' };
@@ -43,7 +45,11 @@ export async function denyCall(toolName: string, input: ToolInput, given: Given 
     steps.push(name);
   };
   const retries = createDenialRetries({
-    ...{ store, edges, log: silent, settle: () => step('settle'), requireResumable: () => step('resumable') },
+    store,
+    edges,
+    log: silent,
+    settle: () => step('settle'),
+    requireResumable: () => step('resumable'),
     sendText: async (_tx, ofStage, text) => {
       await step('send', ofStage);
       sent.push(text);

@@ -55,7 +55,13 @@ export async function setUpGitScene(
   await forget();
   return {
     ...lab,
-    ...{ path, project, worktree, worktrees, canary, forget, startedWith },
+    path,
+    project,
+    worktree,
+    worktrees,
+    canary,
+    forget,
+    startedWith,
     ran: () => readFile(trace, 'utf8').catch(() => ''),
     told: () => [...new Set([...found.values()].flat().map(({ name }) => name))],
     agreeing: () => startedWith({}),

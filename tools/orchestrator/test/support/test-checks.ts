@@ -20,12 +20,23 @@ function fakeCommands() {
     async start({ stageId, command, kind, name, by }) {
       const id = commandId(started.length + 1);
       const running = WorktreeCommand.parse({
-        ...{ id, stageId, kind, name, command, by, attempt: 1, state: 'running', exitCode: null, reason: null },
-        ...{ isolation: { level: 'none', reason: null }, startedAt: AT, endedAt: null },
+        id,
+        stageId,
+        kind,
+        name,
+        command,
+        by,
+        attempt: 1,
+        state: 'running',
+        exitCode: null,
+        reason: null,
+        isolation: { level: 'none', reason: null },
+        startedAt: AT,
+        endedAt: null,
       });
       const { promise, resolve } = Promise.withResolvers<Ended>();
       const ended = { ...running, state: 'passed' as const, exitCode: 0, endedAt: AT };
-      started.push({ ...{ id, command }, end: (how) => resolve({ ...ended, ...how }) });
+      started.push({ id, command, end: (how) => resolve({ ...ended, ...how }) });
       return { command: running, ended: promise };
     },
     async stop(_, id) {
@@ -57,7 +68,11 @@ export async function setUpChecks(pipeline: unknown[] = PIPELINE) {
   let checks: Checks | null = null;
   const start = async (commands = fake.commands, maxParallel = 2) => {
     const made = await startChecks({
-      ...{ store, log, commands, maxParallel, outboxBell: createBell<StageId>() },
+      store,
+      log,
+      commands,
+      maxParallel,
+      outboxBell: createBell<StageId>(),
       resumeWith: async (_tx, _stageId, row) => resumed.push(row.body.text) > 0,
       untilStored: (work) => store.transact(work),
     });

@@ -13,8 +13,17 @@ import { silent } from './test-store.ts';
 export const machineId = (n: number): MachineId => MachineId.parse(`0194269f-8c00-7000-8000-00000000000${n}`);
 
 export const machineReport = (fields: Partial<MachineReport> = {}): MachineReport => ({
-  ...{ name: 'workshop', version: '0.1.0', claudeVersion: null, load: 0, freeMemoryBytes: 1e9, memoryBytes: 4e9 },
-  ...{ sessions: 0, slots: 4, freeSlots: 4, url: null, secretSha256: 'b5bb9d80' },
+  name: 'workshop',
+  version: '0.1.0',
+  claudeVersion: null,
+  load: 0,
+  freeMemoryBytes: 1e9,
+  memoryBytes: 4e9,
+  sessions: 0,
+  slots: 4,
+  freeSlots: 4,
+  url: null,
+  secretSha256: 'b5bb9d80',
   endsSessionsAfterMs: null,
   ...fields,
 });

@@ -52,7 +52,10 @@ export async function startTestWriter(mayWrite?: () => boolean) {
   const first = ids().length;
   const since = transactions;
   return {
-    ...{ session, writer, onWrite, errors },
+    session,
+    writer,
+    onWrite,
+    errors,
     ids: () => ids().slice(first),
     goneTimes: () => goneTimes,
     /** Counts the transactions since the setup, including those of the test. */

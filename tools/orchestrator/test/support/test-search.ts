@@ -82,7 +82,10 @@ function createTestSearch(store: Store, open: () => SearchIndex) {
         await tx.transcript.append(
           entries.map((entry, at) =>
             TranscriptEntry.parse({
-              ...{ stageId, index: first + at, at: nextInstant(), parentToolUseId: null },
+              stageId,
+              index: first + at,
+              at: nextInstant(),
+              parentToolUseId: null,
               ...entry,
             }),
           ),
@@ -93,10 +96,24 @@ function createTestSearch(store: Store, open: () => SearchIndex) {
     async comment(stageId: StageId, id: string, fields: Partial<Record<keyof CommentRecord, unknown>> = {}) {
       const version = '1'.repeat(16);
       const record = CommentRecord.parse({
-        ...{ id, stageId, author: 'Ada', path: 'src/app.ts', side: 'new', line: 3, endLine: 4, version, quote: 'x' },
-        ...{ origin: { line: 3, endLine: 4, version }, text: 'Rename this', hasMoved: false },
-        ...{ createdAt: nextInstant(), sentAt: null, sentBy: null },
-        ...{ messageId: null, answeredAt: null, ...fields },
+        id,
+        stageId,
+        author: 'Ada',
+        path: 'src/app.ts',
+        side: 'new',
+        line: 3,
+        endLine: 4,
+        version,
+        quote: 'x',
+        origin: { line: 3, endLine: 4, version },
+        text: 'Rename this',
+        hasMoved: false,
+        createdAt: nextInstant(),
+        sentAt: null,
+        sentBy: null,
+        messageId: null,
+        answeredAt: null,
+        ...fields,
       });
       await store.transact(async (tx) => {
         await tx.comments.save(record);
@@ -116,8 +133,15 @@ function createTestSearch(store: Store, open: () => SearchIndex) {
 function findingIn(index: () => SearchIndex) {
   const findNow = (q: string, more: Partial<IndexQuery> = {}) =>
     index().search({
-      ...{ terms: parseTerms(q), stageIds: null, kind: undefined, by: undefined, since: undefined, before: undefined },
-      ...{ person: 'Ada', limit: 20, ...more },
+      terms: parseTerms(q),
+      stageIds: null,
+      kind: undefined,
+      by: undefined,
+      since: undefined,
+      before: undefined,
+      person: 'Ada',
+      limit: 20,
+      ...more,
     });
 
   /** Asks until the index says that it is complete: on a busy machine that takes longer than a search waits. */

@@ -85,7 +85,10 @@ export async function openTestTurn(given?: TestStore) {
 
   const parts = { store: counting, edges, outboxBell: createBell<typeof session.stageId>() };
   return {
-    ...{ session, print, seen, marked: executor.marked },
+    session,
+    print,
+    seen,
+    marked: executor.marked,
     queue: testQueue(session, { store: counting }),
     approvals: createApprovalService({ ...parts, confirmationMs: 10_000 }),
     /** Resolves when the event was emitted, with everything that happened since the last call. */

@@ -81,7 +81,10 @@ export async function startWebServer(
     const hub = createEventHub({ client, log, heartbeatMs, loginCheckMs, maxUnreadBytes });
     life.onStop('event hub', () => hub.close());
     const { app, setCertificate } = await buildApp({
-      ...{ client, hub, log, certificate },
+      client,
+      hub,
+      log,
+      certificate,
       settings: { ...settings, host, port, reach },
     });
     life.onStop('http', () => app.close());

@@ -24,7 +24,12 @@ const entry = (fields: Record<string, unknown>): TranscriptEntry =>
   TranscriptEntry.parse({ ...base, index: 1, ...fields });
 const text = (words: string, blockId = 'b1') => entry({ kind: 'text', text: words, blockId });
 const delta = (words: string, offset: number, blockId = 'b1') => ({
-  ...{ stageId, blockId, kind: 'text' as const, text: words, offset, parentToolUseId: null },
+  stageId,
+  blockId,
+  kind: 'text' as const,
+  text: words,
+  offset,
+  parentToolUseId: null,
 });
 const words = (shown: string) =>
   shown

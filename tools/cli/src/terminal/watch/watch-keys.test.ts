@@ -19,14 +19,12 @@ function setUp(answer: () => unknown = () => ({ decision: sampleDecision() })) {
     },
   } as Pick<Transport, 'command'> as Transport;
   const keys = createWatchKeys({
-    ...{
-      desk,
-      stageId: StageId.parse('STAGE-1'),
-      write: () => undefined,
-      written: () => lines.length,
-      columns: () => 80,
-      hasKeys: () => true,
-    },
+    desk,
+    stageId: StageId.parse('STAGE-1'),
+    write: () => undefined,
+    written: () => lines.length,
+    columns: () => 80,
+    hasKeys: () => true,
     print: (list) => void lines.push(...list),
     requestLines: (request) => [`${request.requestId} ${keysFor(request)}`],
     clock: () => performance.now(),

@@ -53,7 +53,13 @@ async function show(items: AsyncIterable<WatchItem>, at: DeskWork<Options> & { s
   const bug = Promise.withResolvers<never>();
   let stopKeys: (() => void) | null = null;
   const keys = createWatchKeys({
-    ...{ desk, stageId: stage.id, print: screen.lines, write, columns, onBug: bug.reject, written: () => written },
+    desk,
+    stageId: stage.id,
+    print: screen.lines,
+    write,
+    columns,
+    onBug: bug.reject,
+    written: () => written,
     requestLines: (request) => [
       ...requestLines(request, { ...place(), title: view.title, folder: view.folder, now: edges.now() }),
       `  [${stopKeys === null ? commandFor(request, hint) : keysFor(request)}]`,

@@ -157,8 +157,13 @@ function readRedirect(node: Redirect, place: Place): void {
   const copiesDescriptor = (operator === '>&' || operator === '<&') && /^(?:\d+-?|-)$/.test(arg.text);
   if (copiesDescriptor) return;
   const call: Call = {
-    ...{ name: '', args: [], hasInput: false, heredocs: [], readText: () => {} },
-    ...{ scope: place.scope, script: place.walk.script },
+    name: '',
+    args: [],
+    hasInput: false,
+    heredocs: [],
+    readText: () => {},
+    scope: place.scope,
+    script: place.walk.script,
     source: place.pipeline ?? place.text.slice(node.pos, node.end),
   };
   const socket = OPENS_SOCKET.exec(arg.text)?.[1];

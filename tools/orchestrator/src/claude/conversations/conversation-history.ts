@@ -87,7 +87,10 @@ function chainTo(last: string, lines: ReadonlyMap<string, Kept>): ConversationHi
 const main = { parentToolUseId: null } as const;
 const notice = (code: 'compacted' | 'informational', text: string): NewTranscriptEntry => ({
   ...main,
-  ...{ kind: 'notice', level: 'info', code, text: truncate(text, LONGEST_RESULT) },
+  kind: 'notice',
+  level: 'info',
+  code,
+  text: truncate(text, LONGEST_RESULT),
 });
 
 function entriesOf(line: RecordLine): NewTranscriptEntry[] {

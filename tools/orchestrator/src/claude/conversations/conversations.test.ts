@@ -37,7 +37,11 @@ async function scene() {
     },
     list: (order: object = {}) =>
       createConversationList(env).list({
-        ...{ folders: ['/code/shop'], except: '/data/worktrees', isLeftOut: () => false, limit: 10, ...order },
+        folders: ['/code/shop'],
+        except: '/data/worktrees',
+        isLeftOut: () => false,
+        limit: 10,
+        ...order,
       }),
   };
 }
@@ -103,7 +107,8 @@ async function living(words: readonly string[], env: Record<string, string> = {}
     process.execPath,
     ['-e', 'process.stdout.write("up"); setInterval(() => {}, 1e6)', '--', ...words],
     {
-      ...{ env, stdio: ['ignore', 'pipe', 'ignore'] },
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
     },
   );
   onTestFinished(() => void child.kill('SIGKILL'));

@@ -127,7 +127,10 @@ async function readRecord(file: string, bytes: number, updatedAt: string): Promi
   const { messages, ...rest } = told;
   return {
     conversationId: basename(file, '.jsonl'),
-    ...{ file, bytes, updatedAt, ...rest },
+    file,
+    bytes,
+    updatedAt,
+    ...rest,
     name: (await nameIn(file, bytes)) ?? null,
     messages: isWhole ? messages : null,
   };

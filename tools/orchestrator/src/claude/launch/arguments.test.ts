@@ -2,15 +2,13 @@ import { expect, it } from 'vitest';
 import { claudeArguments, missingFlags, ownFilesDenied, refusedMode } from './arguments.ts';
 
 const launch = {
-  ...{
-    dataDir: '/data',
-    env: { HOME: '/home/ada' },
-    permissionMode: 'default',
-    model: null,
-    effort: 'low',
-    allow: [],
-    directories: [],
-  },
+  dataDir: '/data',
+  env: { HOME: '/home/ada' },
+  permissionMode: 'default',
+  model: null,
+  effort: 'low',
+  allow: [],
+  directories: [],
   hosts: [],
   sessionMessages: false,
   ask: [],

@@ -74,7 +74,12 @@ export function pullRequestOf(told: GitHubPullRequest): HostPullRequest {
   const isOpen = state.toUpperCase() === 'OPEN';
   const ended = state.toUpperCase() === 'MERGED' ? 'merged' : 'closed';
   return {
-    ...{ number, url, title, base: baseRefName, branch: headRefName, head: headRefOid },
+    number,
+    url,
+    title,
+    base: baseRefName,
+    branch: headRefName,
+    head: headRefOid,
     state: isOpen ? (isDraft ? 'draft' : 'open') : ended,
     checks: checksState((told.statusCheckRollup ?? []).map(outcomeOf)),
     failing: failedChecksOf(told)
@@ -129,7 +134,10 @@ export const commentsOf = (told: z.infer<typeof Threads>): HostComment[] =>
   told.data.repository.pullRequest.reviewThreads.nodes
     .filter(({ isResolved, comments }) => !isResolved && comments.nodes.length > 0)
     .map(({ id, path, line, originalLine, comments: { nodes } }) => ({
-      ...{ id, path: path ?? null, line: line ?? originalLine ?? null, url: nodes[0]?.url ?? null },
+      id,
+      path: path ?? null,
+      line: line ?? originalLine ?? null,
+      url: nodes[0]?.url ?? null,
       author: nodes[0]?.author?.login ?? 'somebody',
       text: nodes
         .map(({ body, author }, at) => (at === 0 ? body : `${author?.login ?? 'somebody'} answered: ${body}`))
@@ -159,7 +167,12 @@ export const GitHubIssue = z
   })
   .transform(
     ({ number, title, body, url, labels, author, updatedAt }): HostIssue => ({
-      ...{ number, title, url, body: body ?? '', updatedAt: updatedAt ?? null },
-      ...{ labels: (labels ?? []).map(({ name }) => name), author: author?.login ?? null },
+      number,
+      title,
+      url,
+      body: body ?? '',
+      updatedAt: updatedAt ?? null,
+      labels: (labels ?? []).map(({ name }) => name),
+      author: author?.login ?? null,
     }),
   );

@@ -48,8 +48,13 @@ const GitLabIssue = z
   })
   .transform(
     ({ iid, title, description, web_url, labels, author, updated_at }): HostIssue => ({
-      ...{ number: iid, title, body: description ?? '', url: web_url, labels: labels ?? [] },
-      ...{ author: author?.username ?? null, updatedAt: updated_at ?? null },
+      number: iid,
+      title,
+      body: description ?? '',
+      url: web_url,
+      labels: labels ?? [],
+      author: author?.username ?? null,
+      updatedAt: updated_at ?? null,
     }),
   );
 
@@ -81,8 +86,12 @@ function mergeRequestOf(told: MergeRequest, failing: readonly FailedCheck[]): Ho
   const isOpen = told.state === 'opened' || told.state === 'locked';
   const isDraft = told.draft ?? told.work_in_progress ?? false;
   return {
-    ...{ number: told.iid, url: told.web_url, title: told.title },
-    ...{ base: told.target_branch, branch: told.source_branch, head: told.sha ?? '' },
+    number: told.iid,
+    url: told.web_url,
+    title: told.title,
+    base: told.target_branch,
+    branch: told.source_branch,
+    head: told.sha ?? '',
     state: isOpen ? (isDraft ? 'draft' : 'open') : told.state === 'merged' ? 'merged' : 'closed',
     checks: checksOf(told),
     failing: failing.slice(0, NAMED_CHECKS).map(({ name }) => name),
@@ -109,7 +118,10 @@ const discussionsOf = (told: z.infer<typeof Discussion>[]): HostComment[] =>
 /** The fields of a new merge request, as `glab` takes them. */
 function fieldsOf({ title, body, draft, base, branch }: Omit<NewPullRequest, 'marker'>, fork: GitLabFork | undefined) {
   const fields = {
-    ...{ source_branch: branch, target_branch: base, description: body, title: draft ? `Draft: ${title}` : title },
+    source_branch: branch,
+    target_branch: base,
+    description: body,
+    title: draft ? `Draft: ${title}` : title,
     ...(fork !== undefined && { target_project_id: String(fork.parentId) }),
   };
   return Object.entries(fields).flatMap(([name, value]) => ['--raw-field', `${name}=${value}`]);
@@ -138,7 +150,8 @@ export function createGitLab(parts: GitLabParts): CodeHost {
   const own = address === null ? ':fullpath' : encodeURIComponent(address.path);
   const host = address === null ? [] : ['--hostname', address.host];
   const call = (path: string, project: string | number = own, more: readonly string[] = []): ProgramCall => ({
-    ...{ program: PROGRAM, args: ['api', ...host, ...more, `projects/${project}/${path}`] },
+    program: PROGRAM,
+    args: ['api', ...host, ...more, `projects/${project}/${path}`],
   });
   const ask = async <T extends z.ZodType>(schema: T, asked: ProgramCall, signal: AbortSignal): Promise<z.output<T>> =>
     parseAnswer(PROGRAM, schema, await mustProgram(parts, asked, signal));

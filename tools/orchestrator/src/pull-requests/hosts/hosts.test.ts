@@ -18,9 +18,19 @@ import { refusalOf } from './run-program.ts';
 const told = (fields: object = {}) =>
   pullRequestOf(
     GitHubPullRequest.parse({
-      ...{ number: 12, url: 'https://github.com/a/b/pull/12', title: 'T', state: 'OPEN', isDraft: false },
-      ...{ baseRefName: 'main', headRefName: 'x', headRefOid: 'a'.repeat(40), isCrossRepository: false },
-      ...{ mergeCommit: null, mergeable: 'UNKNOWN', statusCheckRollup: [], ...fields },
+      number: 12,
+      url: 'https://github.com/a/b/pull/12',
+      title: 'T',
+      state: 'OPEN',
+      isDraft: false,
+      baseRefName: 'main',
+      headRefName: 'x',
+      headRefOid: 'a'.repeat(40),
+      isCrossRepository: false,
+      mergeCommit: null,
+      mergeable: 'UNKNOWN',
+      statusCheckRollup: [],
+      ...fields,
     }),
   );
 
@@ -35,7 +45,8 @@ it('reads check runs and statuses of an older kind', () => {
   expect(told({ statusCheckRollup: [run('SUCCESS'), status('SUCCESS'), run('SKIPPED')] }).checks).toBe('passing');
   expect(told({ statusCheckRollup: [run('SUCCESS'), run('', 'IN_PROGRESS')] }).checks).toBe('pending');
   expect(told({ statusCheckRollup: [run('', 'QUEUED'), status('ERROR')] })).toMatchObject({
-    ...{ checks: 'failing', failing: ['ci/old'] },
+    checks: 'failing',
+    failing: ['ci/old'],
   });
   expect([told({ statusCheckRollup: null }).checks, checksState([])]).toEqual(['none', 'none']);
 });
@@ -43,10 +54,13 @@ it('reads check runs and statuses of an older kind', () => {
 it('tells drafts, merged and closed ones apart', () => {
   expect(told({ isDraft: true }).state).toBe('draft');
   expect(told({ state: 'MERGED', mergeCommit: { oid: 'c'.repeat(40) } })).toMatchObject({
-    ...{ state: 'merged', mergeCommit: 'c'.repeat(40), conflicts: false },
+    state: 'merged',
+    mergeCommit: 'c'.repeat(40),
+    conflicts: false,
   });
   expect(told({ state: 'CLOSED', isDraft: true, mergeable: 'CONFLICTING' })).toMatchObject({
-    ...{ state: 'closed', conflicts: false },
+    state: 'closed',
+    conflicts: false,
   });
   expect(told({ mergeable: 'CONFLICTING' }).conflicts).toBe(true);
 });
@@ -61,7 +75,11 @@ it('finds the job of a check, and takes the columns off a log', () => {
 
 it('keeps what is not resolved, with the answers', () => {
   const thread = (id: string, isResolved: boolean) => ({
-    ...{ id, isResolved, path: 'a.ts', line: null, originalLine: 4 },
+    id,
+    isResolved,
+    path: 'a.ts',
+    line: null,
+    originalLine: 4,
     comments: {
       nodes: [
         { body: 'Why?', url: 'https://github.com/a/b/pull/1#c', author: { login: 'ada' } },

@@ -59,6 +59,7 @@ it.skipIf(!hasGh)('says how to log in where gh is not logged in', async () => {
 it('says that a program is missing', async () => {
   const gh = createGitHub({ address, folder: '/', env: { PATH: '/nonexistent' } });
   await expect(gh.requireLogin(signal)).rejects.toMatchObject({
-    ...{ code: 'no_code_host', message: expect.stringContaining('gh is not installed') },
+    code: 'no_code_host',
+    message: expect.stringContaining('gh is not installed'),
   });
 });

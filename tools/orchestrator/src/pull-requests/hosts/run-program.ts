@@ -21,12 +21,24 @@ const LOGIN_EXIT_CODE = 4; // of gh
 /** Variables that would make a program ask, page, colour, or work on something else. */
 const LEFT_OUT = ['GH_REPO', 'GH_FORCE_TTY', 'GH_DEBUG', 'DEBUG', 'GH_BROWSER', 'GITLAB_REPO', 'CLICOLOR_FORCE'];
 const PLAIN = {
-  ...{ GH_PROMPT_DISABLED: '1', GH_NO_UPDATE_NOTIFIER: '1', GH_SPINNER_DISABLED: '1', GH_PAGER: 'cat' },
-  ...{ NO_PROMPT: '1', GLAB_CHECK_UPDATE: 'false', GLAB_SEND_TELEMETRY: 'false' },
-  ...{ NO_COLOR: '1', CLICOLOR: '0', PAGER: 'cat', GLAMOUR_STYLE: 'notty', GIT_TERMINAL_PROMPT: '0' },
+  GH_PROMPT_DISABLED: '1',
+  GH_NO_UPDATE_NOTIFIER: '1',
+  GH_SPINNER_DISABLED: '1',
+  GH_PAGER: 'cat',
+  NO_PROMPT: '1',
+  GLAB_CHECK_UPDATE: 'false',
+  GLAB_SEND_TELEMETRY: 'false',
+  NO_COLOR: '1',
+  CLICOLOR: '0',
+  PAGER: 'cat',
+  GLAMOUR_STYLE: 'notty',
+  GIT_TERMINAL_PROMPT: '0',
   // Git, which the programs ask for the remotes, runs nothing of the repository.
-  ...{ GIT_CONFIG_COUNT: '2', GIT_CONFIG_KEY_0: 'core.fsmonitor', GIT_CONFIG_VALUE_0: '' },
-  ...{ GIT_CONFIG_KEY_1: 'core.hooksPath', GIT_CONFIG_VALUE_1: '/dev/null' },
+  GIT_CONFIG_COUNT: '2',
+  GIT_CONFIG_KEY_0: 'core.fsmonitor',
+  GIT_CONFIG_VALUE_0: '',
+  GIT_CONFIG_KEY_1: 'core.hooksPath',
+  GIT_CONFIG_VALUE_1: '/dev/null',
 };
 
 export interface ProgramCall {
@@ -43,8 +55,12 @@ export async function tryProgram(
 ): Promise<Ran> {
   const kept = Object.fromEntries(Object.entries(env).filter(([name]) => !LEFT_OUT.includes(name)));
   const job = {
-    ...{ command: program, args, cwd: folder, env: { ...kept, ...PLAIN, ...marker } },
-    ...{ timeoutMs: TIME_LIMIT_MS, maxBytes: MAX_OUTPUT_BYTES },
+    command: program,
+    args,
+    cwd: folder,
+    env: { ...kept, ...PLAIN, ...marker },
+    timeoutMs: TIME_LIMIT_MS,
+    maxBytes: MAX_OUTPUT_BYTES,
   };
   const ran = await run(job, signal);
   signal.throwIfAborted();

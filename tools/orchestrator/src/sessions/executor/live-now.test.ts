@@ -3,12 +3,19 @@ import type { AgentEvent } from '../../agent/agent-event.ts';
 import { createLiveNow, plainTail } from './live-now.ts';
 
 const delta = (text: string, more: { kind?: 'text' | 'thinking'; parentToolUseId?: string } = {}): AgentEvent => ({
-  ...{ type: 'delta', apiMessageId: 'm1', index: 0, kind: 'text', parentToolUseId: null },
-  ...{ text, ...more },
+  type: 'delta',
+  apiMessageId: 'm1',
+  index: 0,
+  kind: 'text',
+  parentToolUseId: null,
+  text,
+  ...more,
 });
 const preparing: AgentEvent = { type: 'preparing', toolName: 'Write', parentToolUseId: null };
 const call: AgentEvent = {
-  ...{ type: 'block', apiMessageId: 'm1', parentToolUseId: null },
+  type: 'block',
+  apiMessageId: 'm1',
+  parentToolUseId: null,
   block: { kind: 'tool-use', toolUseId: 'u1', toolName: 'Write', input: {} },
 };
 

@@ -22,7 +22,9 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
   const lowPriorityWork = { add: () => undefined, stir: () => undefined };
   const executor = createSessionExecutor(
     {
-      ...{ launch, process, channel },
+      launch,
+      process,
+      channel,
       place: {
         worktree: null,
         mayHooksAllow: true,
@@ -33,25 +35,21 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
       },
     },
     {
-      ...{
-        store,
-        edges,
-        log: silent,
-        outboxBell: createBell(),
-        lowPriorityWork,
-        keepBefore: () => undefined,
-        onTextDelta: () => undefined,
-        onLiveNow: () => undefined,
-        onVersion: alarm,
-      },
-      ...{
-        onAlarm: alarm,
-        onRuleUsed: alarm,
-        onHookUsed: alarm,
-        onRuleDenied: alarm,
-        onCutOff: alarm,
-        onUnreadable: alarm,
-      },
+      store,
+      edges,
+      log: silent,
+      outboxBell: createBell(),
+      lowPriorityWork,
+      keepBefore: () => undefined,
+      onTextDelta: () => undefined,
+      onLiveNow: () => undefined,
+      onVersion: alarm,
+      onAlarm: alarm,
+      onRuleUsed: alarm,
+      onHookUsed: alarm,
+      onRuleDenied: alarm,
+      onCutOff: alarm,
+      onUnreadable: alarm,
     },
   );
   onTestFinished(executor.finish);

@@ -107,7 +107,11 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
   const detaching = new AbortController();
   const storing = { store, log, signal: detaching.signal };
   const writer = createOutboxWriter({
-    ...{ store, edges, channel, launchId, mayWrite: parts.mayWrite },
+    store,
+    edges,
+    channel,
+    launchId,
+    mayWrite: parts.mayWrite,
     // If Callboard stops meanwhile, it stays for the next start.
     beforeMessage: (row) => parts.keepBefore(row, detaching.signal)?.then(() => detaching.signal.throwIfAborted()),
     onGone: () => log.info('the process no longer reads'),
@@ -120,7 +124,12 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
     sync?: CommitOptions,
   ) => sendRequest({ store, edges, launch, writer, peer }, { fields, ...row }, signal, sync);
   const output = createOutputHandler({
-    ...{ launch, storing, edges, writer, hints: parts, context: eventContext(target, parts) },
+    launch,
+    storing,
+    edges,
+    writer,
+    hints: parts,
+    context: eventContext(target, parts),
     ...place,
     lowPriorityWork: parts.lowPriorityWork,
     request: (fields, signal) => send(fields, signal, {}, { sync: 'later' }), // losing a question does no harm
@@ -151,7 +160,11 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
   }
 
   return {
-    ...{ launch, process, reply: peer.reply, liveText: output.liveText, marked: writer.mark },
+    launch,
+    process,
+    reply: peer.reply,
+    liveText: output.liveText,
+    marked: writer.mark,
     request: (fields, signal, reason) => send(fields, signal, { reason }),
     lastHeard: output.lastHeard,
     onHeard: output.onHeard,
@@ -177,7 +190,11 @@ function eventContext({ launch, place }: ExecutorTarget, { onAlarm }: ExecutorPa
   const { worktree, mayHooksAllow, isOfEarlierBoot } = place;
   const { isSandboxed: isOn, autoAllows, sessionMessages: mayPeersWrite } = settings;
   return {
-    ...{ launchId, worktree, mayHooksAllow, mayPeersWrite, sandbox: { isOn, autoAllows } },
+    launchId,
+    worktree,
+    mayHooksAllow,
+    mayPeersWrite,
+    sandbox: { isOn, autoAllows },
     // A launch that has an end reason but has not ended comes from a restored backup. After a reboot the store may have
     // lost its last second in a power cut.
     knowsAll: launch.endReason === null && !isOfEarlierBoot,

@@ -9,7 +9,11 @@ it('requests the context usage after a turn, once the session is quiet, and stor
   const asked: string[] = [];
   const waiting: LowPriorityTask[] = [];
   const figures = createUsageTracker({
-    ...{ store, log: silent, stageId, uptimeMs: edges.uptimeMs, everyMs: 10_000 },
+    store,
+    log: silent,
+    stageId,
+    uptimeMs: edges.uptimeMs,
+    everyMs: 10_000,
     request: async ({ subtype }) => {
       asked.push(subtype);
       return { response: { totalTokens: 2_000, maxTokens: 200_000, percentage: 1 } };

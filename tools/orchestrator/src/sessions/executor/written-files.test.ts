@@ -7,8 +7,17 @@ import type { Ask } from '../../agent/agent-event.ts';
 import { lookAtFiles } from './written-files.ts';
 
 const ask = (toolName: string, input: ToolInput): Ask => ({
-  ...{ toolName, displayName: toolName, input, description: null, toolUseId: 'u1', agentId: null, reason: null },
-  ...{ blockedPath: null, suggestions: [], suppressAlwaysAllow: false, leavesSandbox: null },
+  toolName,
+  displayName: toolName,
+  input,
+  description: null,
+  toolUseId: 'u1',
+  agentId: null,
+  reason: null,
+  blockedPath: null,
+  suggestions: [],
+  suppressAlwaysAllow: false,
+  leavesSandbox: null,
 });
 
 async function look(asked: Ask, worktree: string | null): Promise<boolean | undefined> {

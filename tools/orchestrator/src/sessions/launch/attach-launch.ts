@@ -37,7 +37,8 @@ export async function attachLaunch(
   const isOfEarlierBoot = open === openSpoolOnly && isOfAnotherBoot(process.identity, await edges.bootId());
   const worktree = stage?.worktree?.path ?? null;
   const place = {
-    ...{ isOfEarlierBoot, worktree },
+    isOfEarlierBoot,
+    worktree,
     readServer: async (server: { conversationId: string; name: string }) =>
       worktree === null ? null : mcpWords(env, { worktree, ...server }),
     mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),

@@ -99,7 +99,12 @@ export async function beginLaunch(
   const change: SessionChange = {
     before,
     record: {
-      ...{ ...before, costCounted, tokensCounted, launchState: 'starting', launchId, startedAt },
+      ...before,
+      costCounted,
+      tokensCounted,
+      launchState: 'starting',
+      launchId,
+      startedAt,
       ...(beyondBudget && { beyondBudget, spentBudget: null }),
     },
     entries: [],
@@ -119,7 +124,13 @@ export async function beginLaunch(
   await saveChange(tx, change);
   const { sessionId, forkOf, mode, effort } = change.record;
   return {
-    ...{ stageId, launchId, folder, initializeId, permissionMode: mode, model: stage.model, effort },
+    stageId,
+    launchId,
+    folder,
+    initializeId,
+    permissionMode: mode,
+    model: stage.model,
+    effort,
     conversation: sessionId === null ? { ...forkOf, start: edges.newWireId() } : { resume: sessionId },
     rules: await tx.rules.listFor(stage.projectId, stageId, tx.now),
   };

@@ -19,7 +19,11 @@ beforeEach(async () => {
   wish = (settings, more = {}) => ({
     stage: stageWith(null),
     project: { id: ProjectId.parse('shop'), path, settings: ProjectSettings.parse(settings) },
-    ...{ worktree, dataDir, env: { HOME: home }, version: '2.1.330', excluded: [] },
+    worktree,
+    dataDir,
+    env: { HOME: home },
+    version: '2.1.330',
+    excluded: [],
     ...more,
   });
 });

@@ -49,7 +49,11 @@ export async function chooseSandbox(
   if (dataDir === undefined || worktree === undefined || checkout === undefined) throw new Error('unreachable');
   const places = await sandboxPlaces({ dataDir, checkout, env: wish.env });
   const own = await prepareSandboxEnvironment({
-    ...{ dataDir, projectId: project.id, stageId: stage.id, worktree, env: wish.env },
+    dataDir,
+    projectId: project.id,
+    stageId: stage.id,
+    worktree,
+    env: wish.env,
   });
   const { sandboxAutoAllow: autoAllow, sandboxSockets: sockets } = settings;
   const readable = [...places.readable, ...own.readable];

@@ -147,7 +147,10 @@ function launchOptions(begun: BegunLaunch, project: Project, given: LaunchTrust)
   const { permissionMode, model, effort, conversation } = begun;
   const allow = rulesOf(begun, 'allow');
   return {
-    ...{ permissionMode, model, effort, conversation },
+    permissionMode,
+    model,
+    effort,
+    conversation,
     allow: [...allow, ...given.allow],
     directories: [...rulesOf(begun, 'directory'), ...given.directories],
     hosts: [...project.settings.sandboxHosts, ...rulesOf(begun, 'host')],
@@ -169,8 +172,10 @@ function launchSettings(
     ...given.atLaunch,
     // A rule that Callboard itself allows is not new if it also appears in a file.
     rules: [...given.atLaunch.rules, ...rulesOf(begun, 'allow')],
-    ...{ isSandboxed: sandbox !== null, autoAllows: sandbox?.autoAllow ?? false },
-    ...{ readsRepository: given.leftOut === null, excluded: given.excluded },
+    isSandboxed: sandbox !== null,
+    autoAllows: sandbox?.autoAllow ?? false,
+    readsRepository: given.leftOut === null,
+    excluded: given.excluded,
     isKnown: true,
     sessionMessages: project.settings.sessionMessages,
   };

@@ -9,8 +9,14 @@ import { startLowPriorityWork } from './low-priority-work.ts';
 const WORKTREE = { path: '/w', branch: 'callboard/S1', base: 'main' };
 const HASH = 'a'.repeat(40);
 const FILE = FileDiff.parse({
-  ...{ path: 'a.txt', oldPath: null, status: 'added', oldMode: null, newMode: '100644' },
-  ...{ additions: 1, deletions: 0, isBinary: false },
+  path: 'a.txt',
+  oldPath: null,
+  status: 'added',
+  oldMode: null,
+  newMode: '100644',
+  additions: 1,
+  deletions: 0,
+  isBinary: false,
 });
 const treeOf = (n: number) => String(n).padStart(40, '0');
 

@@ -34,7 +34,11 @@ async function setUp() {
   const executor = { launch: { ...launch, settings }, request: () => Promise.reject(new Error('no process')) };
   let isRunning = true;
   const watch = startSettingsWatch({
-    ...{ store, trust, edges, log: silent, lookMs: LOOK_MS },
+    store,
+    trust,
+    edges,
+    log: silent,
+    lookMs: LOOK_MS,
     running: () => (isRunning ? [executor] : []),
     raiseAlarm: () => Promise.resolve(),
   });

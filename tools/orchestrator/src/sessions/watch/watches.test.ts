@@ -60,7 +60,10 @@ function watchSilence({ session, store, edges }: Pick<SetUp, 'session' | 'store'
   const executor = { launch: { stageId: session.stageId }, lastHeard };
   const asked: StageId[] = [];
   const watch = startSilenceWatch({
-    ...{ store, log: silent, silenceMs: 10 * MINUTE, lookMs: MINUTE },
+    store,
+    log: silent,
+    silenceMs: 10 * MINUTE,
+    lookMs: MINUTE,
     running: () => [executor],
     onSilent: (stageId) => asked.push(stageId),
   });

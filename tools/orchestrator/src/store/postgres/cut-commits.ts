@@ -7,7 +7,9 @@ import type { PgLink } from './pg-link.ts';
 const Commit = z.object({ commit: z.int() });
 
 const UNKNOWN: StorageTrouble = {
-  ...{ isDiskFull: false, isDoubtful: false, isLasting: false },
+  isDiskFull: false,
+  isDoubtful: false,
+  isLasting: false,
   words: 'the database cannot be reached.',
 };
 

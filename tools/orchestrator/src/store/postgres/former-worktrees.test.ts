@@ -29,21 +29,17 @@ it.skipIf(postgresLack !== '')(
     const found = await migrated.read.formerWorktrees.listOf(ATTIC);
     expect(found).toEqual([
       {
-        ...{
-          machineId: ATTIC,
-          stageId: 'STAGE-1',
-          stageTitle: 'Lost',
-          projectId: project.id,
-          projectName: project.name,
-        },
-        ...{
-          repository: '/attic/shop',
-          worktree: WORKTREE,
-          isRecorded: true,
-          isKept: false,
-          isTaken: false,
-          told: null,
-        },
+        machineId: ATTIC,
+        stageId: 'STAGE-1',
+        stageTitle: 'Lost',
+        projectId: project.id,
+        projectName: project.name,
+        repository: '/attic/shop',
+        worktree: WORKTREE,
+        isRecorded: true,
+        isKept: false,
+        isTaken: false,
+        told: null,
       },
     ]);
     const [first = expect.fail()] = found;

@@ -144,14 +144,22 @@ async function connectTo(
   const { host, port } = server;
   const socket = new Socket();
   const client = new pg.Client({
-    ...{ stream: () => socket, pipeline: true },
-    ...{ host, port, database: address.database },
+    stream: () => socket,
+    pipeline: true,
+    host,
+    port,
+    database: address.database,
     ...(address.user !== null && { user: address.user }),
     ...(address.password !== null && { password: address.password }),
     ssl: tlsOf(address.parameters),
-    ...{ types, options: OPTIONS, application_name: 'callboard', client_encoding: 'UTF8' },
-    ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS },
-    ...{ keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS },
+    types,
+    options: OPTIONS,
+    application_name: 'callboard',
+    client_encoding: 'UTF8',
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: ANSWER_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     ...SERVER_LIMITS,
   });
   const link = linkOf(client, socket);

@@ -82,12 +82,17 @@ async function createStore(
   let keeper: LinkKeeper | undefined;
   let passOn: PassOn | undefined;
   const writer = createWriter({
-    ...{ edges, diskPauseReason, subscribers, writerId, onUnsynced: sync.countUnsynced },
+    edges,
+    diskPauseReason,
+    subscribers,
+    writerId,
+    onUnsynced: sync.countUnsynced,
     keeper: () => required(keeper),
     passOn: () => required(passOn),
   });
   keeper = await keepLink({
-    ...{ connect, log },
+    connect,
+    log,
     prepare: async (link) => {
       await beginEpoch(link);
       await requireNothingLost(Math.max(writer.newest(), passOn?.newest() ?? 0));
@@ -144,7 +149,9 @@ function required<T>(value: T | undefined): T {
 /** A write that takes so long is told before its time is over: a network that swallows everything, or a server that stands still, answers nobody. */
 const SILENT_MS = 5_000;
 const SILENT: StorageTrouble = {
-  ...{ isDiskFull: false, isDoubtful: false, isLasting: false },
+  isDiskFull: false,
+  isDoubtful: false,
+  isLasting: false,
   words: `the database has not answered for ${SILENT_MS / 1_000} s. Check its server and the network.`,
 };
 

@@ -33,7 +33,10 @@ async function twoMachines() {
   }
 
   return {
-    ...{ here, there, launchId, taken },
+    here,
+    there,
+    launchId,
+    taken,
     give: (by: Store, wireId: string, body: OutboxBody, state: 'accepted' | 'written' = 'accepted') =>
       by.transact(async (tx) => {
         const row = { id: wireId, stageId, launchId, wireId, actor: null, createdAt: tx.now };

@@ -41,8 +41,11 @@ describe.skipIf(lack !== '')(`a database on a server with TLS${lack && ` (${lack
     await makeCertificate(folder, 'other', ['127.0.0.1']);
     const old = await makeExpiredCertificate(folder, 'old');
     server = await startPostgres(atEnd, SETTINGS, {
-      ...{ 'good.pem': good.ca, 'good.key': await readFile(good.key), 'pg_hba.conf': ENTRIES },
-      ...{ 'old.pem': await readFile(old.cert), 'old.key': await readFile(old.key) },
+      'good.pem': good.ca,
+      'good.key': await readFile(good.key),
+      'pg_hba.conf': ENTRIES,
+      'old.pem': await readFile(old.cert),
+      'old.key': await readFile(old.key),
     });
     address = parseDatabaseUrl(await createDatabaseOn(server.address, atEnd));
   });

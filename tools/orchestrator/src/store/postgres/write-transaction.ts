@@ -64,8 +64,12 @@ export function createWriter(parts: WriterParts) {
   async function run<T>(work: (tx: Tx) => Promise<T>, { sync = 'now' }: CommitOptions = {}): Promise<Run<T>> {
     const link = await parts.keeper().link();
     const now: Step = {
-      ...{ draft: createDraft(parts, sync), begun: { commit: 0, seq: 0 }, hasWritten: false, isCommitting: false },
-      ...{ commit: 0, events: [] },
+      draft: createDraft(parts, sync),
+      begun: { commit: 0, seq: 0 },
+      hasWritten: false,
+      isCommitting: false,
+      commit: 0,
+      events: [],
     };
     state.step = now;
     let result: { value: T } | undefined;

@@ -14,7 +14,8 @@ async function openLink() {
 }
 
 const hold = (scope: string) => ({
-  ...{ name: 'hold', text: 'insert into holds (scope, document) values ($1, $2)' },
+  name: 'hold',
+  text: 'insert into holds (scope, document) values ($1, $2)',
   values: [scope, '{}'],
 });
 

@@ -78,11 +78,13 @@ export function resultOf(row: FoundRow, document: string | undefined, { terms, p
   const { text, ...where } = found;
   return [
     {
-      ...{ stageId: row.id, kind: row.kind },
+      stageId: row.id,
+      kind: row.kind,
       ...(row.index !== null && { index: row.index }),
       ...where,
       ...cutSnippet(text, terms),
-      ...{ by: row.by, toolName: row.tool },
+      by: row.by,
+      toolName: row.tool,
       at: new Date(Math.floor(row.place / PLACES_OF_A_MS)).toISOString(),
     },
   ];

@@ -72,12 +72,20 @@ it('fails a piece that arrives alone, without a second run', async () => {
 it('stores the lines of each session with its offset, beside lines that cannot be applied', async () => {
   const { store, edges, stageId: id, launchId, transcript } = await busyTestSession();
   const text = (n: number): LastingEvent => ({
-    ...{ type: 'block', apiMessageId: `msg_${n}`, parentToolUseId: null },
+    type: 'block',
+    apiMessageId: `msg_${n}`,
+    parentToolUseId: null,
     block: { kind: 'text', text: `Text ${n}` },
   });
   const context = {
-    ...{ launchId: launchId(), edges, worktree: null, mayHooksAllow: true, mayPeersWrite: false },
-    ...{ sandbox: { isOn: false, autoAllows: false }, knowsAll: true, onAlarm: () => undefined },
+    launchId: launchId(),
+    edges,
+    worktree: null,
+    mayHooksAllow: true,
+    mayPeersWrite: false,
+    sandbox: { isOn: false, autoAllows: false },
+    knowsAll: true,
+    onAlarm: () => undefined,
   };
   const parts = { store, log: silent, context, signal: new AbortController().signal, markIn: async () => undefined };
   const others = Array.from({ length: 5 }, () =>

@@ -38,12 +38,30 @@ async function oldStore(): Promise<string> {
   const { file, db } = await storeOfVersion(3);
   const ofRequest = { stageId: 'S1', kind: 'approval', toolName: 'Bash', toolUseId: 'toolu_1' };
   const decision = {
-    ...{ ...ofRequest, requestId: REQUEST, asked: 'Bash ls', outcome: 'allowed', by: 'Ada', at: AT, waitedMs: 5 },
-    ...{ reason: null, answers: null, updatedInput: null, delivery: 'unknown' },
+    ...ofRequest,
+    requestId: REQUEST,
+    asked: 'Bash ls',
+    outcome: 'allowed',
+    by: 'Ada',
+    at: AT,
+    waitedMs: 5,
+    reason: null,
+    answers: null,
+    updatedInput: null,
+    delivery: 'unknown',
   };
   const request = {
-    ...{ ...ofRequest, requestId: REQUEST, displayName: 'Bash', input: {}, description: null, agent: null },
-    ...{ reason: null, blockedPath: null, suggestions: [], suppressAlwaysAllow: false, createdAt: AT },
+    ...ofRequest,
+    requestId: REQUEST,
+    displayName: 'Bash',
+    input: {},
+    description: null,
+    agent: null,
+    reason: null,
+    blockedPath: null,
+    suggestions: [],
+    suppressAlwaysAllow: false,
+    createdAt: AT,
   };
   const insert = db.prepare(
     `insert into requests (stage_id, request_id, launch_id, state, kind, tool_name, document, decision, outcome, decided_by,
@@ -137,8 +155,17 @@ it('takes into the ledger what sessions had spent: turns and runs on their day, 
 it('counts what rules were used for, and lists rules without reading all uses on record', async () => {
   const { file, db } = await storeOfVersion(32);
   const rule = (ruleId: string) => ({
-    ...{ ruleId, scope: 'project', projectId: 'shop', stageId: null, kind: 'allow', rule: `Bash(${ruleId})` },
-    ...{ by: 'Ada', createdAt: AT, expiresAt: null, endedAt: null, endedBy: null },
+    ruleId,
+    scope: 'project',
+    projectId: 'shop',
+    stageId: null,
+    kind: 'allow',
+    rule: `Bash(${ruleId})`,
+    by: 'Ada',
+    createdAt: AT,
+    expiresAt: null,
+    endedAt: null,
+    endedBy: null,
   });
   const insert = db.prepare(`insert into rules (id, project_id, document) values (?, 'shop', ?)`);
   for (const ruleId of ['a', 'b']) insert.run(ruleId, JSON.stringify(rule(ruleId)));

@@ -45,7 +45,9 @@ export interface GitParts {
 export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): GuardedGit {
   const env = gitEnvironment(userEnv);
   const guard = createGitGuard({
-    ...{ repositories, env, hooksBase },
+    repositories,
+    env,
+    hooksBase,
     run: (cwd, args, extra) => runGit(cwd, args, { ...env, ...extra }),
   });
 
@@ -101,6 +103,9 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
 }
 
 const failure = (stderr: string): GitResult => ({
-  ...{ failed: true, wasKilled: false, exitCode: null },
-  ...{ stdout: '', stderr },
+  failed: true,
+  wasKilled: false,
+  exitCode: null,
+  stdout: '',
+  stderr,
 });

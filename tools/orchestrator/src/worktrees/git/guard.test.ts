@@ -20,7 +20,9 @@ async function setUp() {
   const env = { PATH: process.env.PATH ?? '', HOME: folder };
   let reads = 0;
   const guard = createGitGuard({
-    ...{ repositories: trustOnFirstUse(), env, hooksBase: join(folder, 'hooks') },
+    repositories: trustOnFirstUse(),
+    env,
+    hooksBase: join(folder, 'hooks'),
     run: (cwd, args, extra) => {
       if (args.includes('--list')) reads++;
       return runGit(cwd, args, { ...env, ...extra });

@@ -50,7 +50,9 @@ export function gitEnvironment(user: Readonly<Record<string, string>>): Record<s
   return {
     ...Object.fromEntries(kept),
     [GIT_MARKER]: String(process.pid),
-    ...{ GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':' },
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_EDITOR: ':',
+    GIT_SEQUENCE_EDITOR: ':',
     // A look at the status must not lock the index: a merge beside it would meet that lock.
     GIT_OPTIONAL_LOCKS: '0',
     // Hints are for somebody at a terminal. Git before 2.46 needs a setting for each (`NO_HINTS`).

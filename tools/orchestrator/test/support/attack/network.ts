@@ -21,7 +21,10 @@ function tunnel(proxy: string, host: string, port: number): Promise<Outcome> {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const authorization = `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
   const asked = request({
-    ...{ host: hostname, port: proxyPort, method: 'CONNECT', path: `${host}:${port}` },
+    host: hostname,
+    port: proxyPort,
+    method: 'CONNECT',
+    path: `${host}:${port}`,
     headers: { 'proxy-authorization': authorization },
   });
   const settle = (status = 0) =>

@@ -55,7 +55,12 @@ it('lets a session under alarm continue only once a person has acknowledged it',
 const FULL =
   'The disk is nearly full: 90 MB are free on the disk of /data. Callboard starts nothing and delivers no messages.';
 const waiting = QueuedMessage.parse({
-  ...{ stageId: 'STAGE-1', messageId: 'm1', text: 'And the tests, please', by: null, createdAt: at(2), position: 1 },
+  stageId: 'STAGE-1',
+  messageId: 'm1',
+  text: 'And the tests, please',
+  by: null,
+  createdAt: at(2),
+  position: 1,
 });
 
 it('says on the board that the disk is nearly full, and beside a message why it waits, until there is room', async () => {

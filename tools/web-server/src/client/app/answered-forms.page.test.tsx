@@ -114,7 +114,10 @@ const questions = [
 ];
 const asking = (requestId: string, asked = questions) =>
   request('STAGE-1', requestId, {
-    ...{ kind: 'question', toolName: 'AskUserQuestion', displayName: 'Question', input: { questions: asked } },
+    kind: 'question',
+    toolName: 'AskUserQuestion',
+    displayName: 'Question',
+    input: { questions: asked },
   });
 
 it('shows what an option leads to, goes to the next open question, and sends all answers together', async () => {

@@ -76,7 +76,10 @@ it('says that an answer was not used because another one came first', async () =
 
 it('fills in the form of an MCP server, shows what is wrong at once, and what the server refuses', async () => {
   const form = request('STAGE-1', 'e1', {
-    ...{ kind: 'elicitation', toolName: 'asker', displayName: 'asker', toolUseId: '' },
+    kind: 'elicitation',
+    toolName: 'asker',
+    displayName: 'asker',
+    toolUseId: '',
     input: {
       message: 'Your name?',
       requested_schema: {

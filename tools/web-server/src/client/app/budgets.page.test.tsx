@@ -19,7 +19,8 @@ function open(path: string) {
   const projects = [sampleProject({ id: ofProject.projectId, name: 'Shop' })];
   const page = openPage(path, { ...board({ stages }), projects, budgets });
   page.server.answer({
-    ...{ get_transcript: () => ({ entries: [], total: 0 }), get_servers: () => ({ servers: [] }) },
+    get_transcript: () => ({ entries: [], total: 0 }),
+    get_servers: () => ({ servers: [] }),
     get_stage_commands: () => ({ commands: [] }),
     put_budget: () => ({ budgets }),
     continue_beyond_budget: () => ({ session: interrupted }),

@@ -71,7 +71,9 @@ it('edits a file as text', async () => {
 
 it('edits any other input as JSON, and shows at the field what cannot be read and what the server refuses', async () => {
   const asked = request('STAGE-1', 'edited-3', {
-    ...{ toolName: 'Read', displayName: 'Read', input: { file_path: '/elsewhere.txt' } },
+    toolName: 'Read',
+    displayName: 'Read',
+    input: { file_path: '/elsewhere.txt' },
   });
   const { user, server, sent } = open(asked);
   server.answer({ approve_tool: () => problem('bad_request', 'file_path must be a text.') });
@@ -110,8 +112,11 @@ it('allows the edits of a stage where Claude Code suggests it, and says what sti
   const suggestion = { type: 'setMode', mode: 'acceptEdits', destination: 'session' };
   const { user, sent } = open(
     request('STAGE-1', 'edits-1', {
-      ...{ toolName: 'Write', displayName: 'Write', input: { file_path: '/w/a.txt', content: 'one\n' } },
-      ...{ suggestions: [suggestion], fileExists: false },
+      toolName: 'Write',
+      displayName: 'Write',
+      input: { file_path: '/w/a.txt', content: 'one\n' },
+      suggestions: [suggestion],
+      fileExists: false,
     }),
   );
   const form = await dialog();

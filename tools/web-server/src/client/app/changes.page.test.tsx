@@ -230,8 +230,15 @@ it('takes nothing for looked at that arrives when a person has left the changes'
   await changes.findByText(/compared with/);
   const newer = { head: 'd'.repeat(40), tree: 'e'.repeat(40) };
   const plan = MergePlan.parse({
-    ...{ branch: seen.branch, ...newer, into: 'main', commits: 2, files: 1 },
-    ...{ uncommitted: [], uncommittedCount: 0, conflicts: [], refusal: null },
+    branch: seen.branch,
+    ...newer,
+    into: 'main',
+    commits: 2,
+    files: 1,
+    uncommitted: [],
+    uncommittedCount: 0,
+    conflicts: [],
+    refusal: null,
   });
   const late = Promise.withResolvers<void>();
   server.answer({

@@ -85,7 +85,12 @@ it('releases waiting messages instead of adding one', async () => {
   const held = { ...FAILED, queued: 1, queueHeld: true, lastTurn: { ...FAILED.lastTurn, outcome: 'interrupted' } };
   const { user, server, rested } = open('/stages/STAGE-1', held);
   const message = QueuedMessage.parse({
-    ...{ stageId: 'STAGE-1', messageId: 'm1', text: 'And then the tests', by: null, createdAt: at(2), position: 1 },
+    stageId: 'STAGE-1',
+    messageId: 'm1',
+    text: 'And then the tests',
+    by: null,
+    createdAt: at(2),
+    position: 1,
   });
   let released = 0;
   server.answer({

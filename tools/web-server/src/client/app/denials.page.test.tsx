@@ -16,8 +16,16 @@ const BUTTON = { name: 'Allow and try again' };
 
 const deniedCall = (change: Record<string, unknown> = {}): Decision =>
   sampleDecision({
-    ...{ ...place, toolUseId: 't1', asked: 'Bash npm test', outcome: 'denied', by: 'Claude Code', at: AT, waitedMs: 0 },
-    ...{ delivery: 'none', denial: { source: 'mode', detail: 'dontAsk' }, ...change },
+    ...place,
+    toolUseId: 't1',
+    asked: 'Bash npm test',
+    outcome: 'denied',
+    by: 'Claude Code',
+    at: AT,
+    waitedMs: 0,
+    delivery: 'none',
+    denial: { source: 'mode', detail: 'dontAsk' },
+    ...change,
   });
 
 /** Everything is in sight. */

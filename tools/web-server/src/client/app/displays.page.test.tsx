@@ -190,7 +190,9 @@ it('moves cost and context in the row and in the head of the page while a turn r
   const tokens = { input: 1, output: 1, cacheRead: 0, cacheCreation: 0 };
   const using = (costUsd: number, percentage: number) =>
     session('STAGE-1', {
-      ...{ state: 'busy', costUsd: 0.4, turnUsage: { costUsd, tokens } },
+      state: 'busy',
+      costUsd: 0.4,
+      turnUsage: { costUsd, tokens },
       contextUsage: { usedTokens: percentage * 2_000, maxTokens: 200_000, percentage },
     });
   const own = stage('STAGE-1', { title: 'Login form' });

@@ -10,17 +10,36 @@ const view = () => board({ stages: [{ stage: login, session: session('STAGE-1', 
 const TRASH = '00000000-0000-4000-8000-000000000001';
 const files = [{ path: 'notes/plan.md', bytes: 8 }];
 const removal = {
-  ...{ worktree: '/w/STAGE-1', left: null, files, fileCount: 1, bytes: 8 },
-  ...{ buildFolders: [{ path: 'node_modules/', bytes: 2_048 }], branch: null },
+  worktree: '/w/STAGE-1',
+  left: null,
+  files,
+  fileCount: 1,
+  bytes: 8,
+  buildFolders: [{ path: 'node_modules/', bytes: 2_048 }],
+  branch: null,
   loose: {
-    ...{ branch: null, commits: 2, earlier: 0, operation: null, stashes: [] },
+    branch: null,
+    commits: 2,
+    earlier: 0,
+    operation: null,
+    stashes: [],
     branches: [{ name: 'other', commits: 1 }],
   },
 };
 const entry = {
-  ...{ id: TRASH, projectId: login.projectId, projectName: 'shop', stageId: login.id, stageTitle: 'Login form' },
-  ...{ by: 'Ada', at: new Date().toISOString(), expiresAt: new Date(Date.now() + 29.5 * 86_400_000).toISOString() },
-  ...{ files, fileCount: 1, bytes: 8, worktree: null, work: null },
+  id: TRASH,
+  projectId: login.projectId,
+  projectName: 'shop',
+  stageId: login.id,
+  stageTitle: 'Login form',
+  by: 'Ada',
+  at: new Date().toISOString(),
+  expiresAt: new Date(Date.now() + 29.5 * 86_400_000).toISOString(),
+  files,
+  fileCount: 1,
+  bytes: 8,
+  worktree: null,
+  work: null,
 };
 
 it('says what deleting a stage removes and keeps, and what became of it', async () => {
@@ -54,8 +73,12 @@ it('says what deleting a stage removes and keeps, and what became of it', async 
 it('lists the trash, restores from it, and says at the field why a folder will not do', async () => {
   const { user, server } = openPage('/', view());
   const work = {
-    ...{ ref: 'refs/callboard/trash/STAGE-1/now', commit: 'c'.repeat(40), branch: 'callboard/STAGE-1' },
-    ...{ uncommitted: 2, unmerged: 1, earlier: 0 },
+    ref: 'refs/callboard/trash/STAGE-1/now',
+    commit: 'c'.repeat(40),
+    branch: 'callboard/STAGE-1',
+    uncommitted: 2,
+    unmerged: 1,
+    earlier: 0,
   };
   const entries = [{ ...entry, work }];
   server.answer({

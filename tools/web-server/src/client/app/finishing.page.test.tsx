@@ -10,13 +10,29 @@ const worktree = { path: '/w/STAGE-1', branch: 'callboard/STAGE-1', base: 'f'.re
 const [head, tree] = ['a'.repeat(40), 'b'.repeat(40)];
 const plan = (fields: Partial<MergePlan> = {}): MergePlan =>
   MergePlan.parse({
-    ...{ branch: worktree.branch, head, tree, into: 'main', commits: 1, files: 3 },
-    ...{ uncommitted: [], uncommittedCount: 0, conflicts: [], refusal: null, ...fields },
+    branch: worktree.branch,
+    head,
+    tree,
+    into: 'main',
+    commits: 1,
+    files: 3,
+    uncommitted: [],
+    uncommittedCount: 0,
+    conflicts: [],
+    refusal: null,
+    ...fields,
   });
 const merged = {
   method: 'merge' as const,
-  ...{ commit: '3f2a1c7'.padEnd(40, '0'), into: 'main', branch: worktree.branch, head, previous: 'c'.repeat(40) },
-  ...{ commits: 1, files: 3, at: '2026-01-02T03:04:05.000Z', pullRequest: null },
+  commit: '3f2a1c7'.padEnd(40, '0'),
+  into: 'main',
+  branch: worktree.branch,
+  head,
+  previous: 'c'.repeat(40),
+  commits: 1,
+  files: 3,
+  at: '2026-01-02T03:04:05.000Z',
+  pullRequest: null,
 };
 const done = (of: StageView, fields: Partial<StageView> = {}): StageView => ({
   ...of,
@@ -186,8 +202,14 @@ it('names the commit at which a rebase would stop, and has Claude rebase', async
 });
 
 const elsewhere = {
-  ...{ own: worktree.branch, tip: 'd'.repeat(40), branch: 'other', head: 'e'.repeat(40) },
-  ...{ operation: null, commits: 2, missing: 0, uncommitted: 0 },
+  own: worktree.branch,
+  tip: 'd'.repeat(40),
+  branch: 'other',
+  head: 'e'.repeat(40),
+  operation: null,
+  commits: 2,
+  missing: 0,
+  uncommitted: 0,
 };
 
 it('names the branch that the worktree is on, and takes it as that of the stage, or goes back', async () => {

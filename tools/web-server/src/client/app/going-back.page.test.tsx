@@ -17,8 +17,15 @@ const entries: TranscriptEntry[] = [
 ];
 const notice = entry(7, 'notice', { level: 'info', code: 'gone-back', text: 'Ada went back.' });
 const goneBack: GoneBack = {
-  ...{ id: 'one', messageId: id(2), at: at(8), by: 'Ada', from: 4, to: 6 },
-  ...{ files: true, conversation: true, canUndo: true },
+  id: 'one',
+  messageId: id(2),
+  at: at(8),
+  by: 'Ada',
+  from: 4,
+  to: 6,
+  files: true,
+  conversation: true,
+  canUndo: true,
 };
 
 const plan: RewindPlan = {
@@ -41,7 +48,9 @@ const plan: RewindPlan = {
 
 const own = stage('STAGE-1', { title: 'Login form' });
 const idle = session('STAGE-1', {
-  ...{ state: 'idle', sessionId: 'one', transcriptLength: 6 },
+  state: 'idle',
+  sessionId: 'one',
+  transcriptLength: 6,
   lastTurn: { outcome: 'succeeded', at: at(6), message: null },
 });
 
@@ -85,7 +94,10 @@ it('shows what would change, goes back, folds what was taken back, and undoes it
   await user.click(dialog.getByRole('button', { name: 'Go back' }));
   await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
   expect(sent('rewind_session').at(-1)).toEqual({
-    ...{ stageId: 'STAGE-1', messageId: id(2), files: true, conversation: true },
+    stageId: 'STAGE-1',
+    messageId: id(2),
+    files: true,
+    conversation: true,
   });
   expect(screen.getByRole<HTMLTextAreaElement>('textbox', { name: 'Message' }).value).toBe('Now in red');
 
@@ -162,7 +174,8 @@ it('says that Claude has to be interrupted first, and goes on once it is', async
 it('forks a stage by keys, and leads to the new one', async () => {
   const { user, server, sent } = await open();
   const made = stage('STAGE-2', {
-    ...{ title: 'In green', prompt: 'Now in red' },
+    title: 'In green',
+    prompt: 'Now in red',
     fork: { stageId: 'STAGE-1', title: 'Login form', messageId: id(2), conversationId: 'one', until: 'a' },
   });
   server.answer({ fork_stage: () => ({ stage: { ...made, column: 'ready', session: null } }) });

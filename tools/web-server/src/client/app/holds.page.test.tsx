@@ -24,8 +24,10 @@ function open(path: string, holds: Hold[] = [ALL]) {
   ];
   const page = openPage(path, { ...board({ stages }), projects: [sampleProject()], holds });
   page.server.answer({
-    ...{ put_hold: () => ({ holds: [] }), get_transcript: () => ({ entries: [], total: 0 }) },
-    ...{ get_servers: () => ({ servers: [] }), get_stage_commands: () => ({ commands: [] }) },
+    put_hold: () => ({ holds: [] }),
+    get_transcript: () => ({ entries: [], total: 0 }),
+    get_servers: () => ({ servers: [] }),
+    get_stage_commands: () => ({ commands: [] }),
     get_queue: () => ({ queue: [], held: false }),
   });
   const orders = () => page.server.received.filter(({ command }) => command === 'put_hold').map(({ input }) => input);

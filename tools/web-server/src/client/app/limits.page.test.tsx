@@ -10,7 +10,11 @@ const RESET = new Date(Date.now() + 2 * 3_600_000).toISOString();
 const WHEN = comingTime(RESET);
 const REACHED: LimitsView = {
   limits: {
-    ...{ status: 'reached', window: 'five_hour', resetsAt: RESET, isUsingOverage: false, at: at(0) },
+    status: 'reached',
+    window: 'five_hour',
+    resetsAt: RESET,
+    isUsingOverage: false,
+    at: at(0),
     windows: [
       { name: 'five_hour', utilization: 1, status: 'reached', resetsAt: RESET },
       { name: 'seven_day', utilization: 0.41, status: 'allowed', resetsAt: RESET },
@@ -28,8 +32,10 @@ function open(path: string, goesOnAt: string | null, limits = REACHED) {
   onTestFinished(closeLimitsDialog); // its store outlives the page
   const page = openPage(path, { ...board({ stages }), limits });
   page.server.answer({
-    ...{ get_transcript: () => ({ entries: [], total: 0 }), get_servers: () => ({ servers: [] }) },
-    ...{ get_stage_commands: () => ({ commands: [] }), go_on: () => ({ session: stopped }) },
+    get_transcript: () => ({ entries: [], total: 0 }),
+    get_servers: () => ({ servers: [] }),
+    get_stage_commands: () => ({ commands: [] }),
+    go_on: () => ({ session: stopped }),
     update_limits: (patch) => ({ ...limits, settings: { ...limits.settings, ...patch } }),
   });
   const sent = (command: string) =>

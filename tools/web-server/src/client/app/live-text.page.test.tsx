@@ -10,8 +10,12 @@ it('shows a text from its beginning to a person who opens the page in the middle
   const busy = session('STAGE-1', { state: 'busy' });
   const { server } = openPage('/stages/STAGE-1', board({ stages: [{ stage: own, session: busy }] }));
   const delta = (block: number, offset: number, text: string) => ({
-    ...{ stageId: own.id, blockId: `message:${block}`, kind: 'text' as const, parentToolUseId: null },
-    ...{ offset, text },
+    stageId: own.id,
+    blockId: `message:${block}`,
+    kind: 'text' as const,
+    parentToolUseId: null,
+    offset,
+    text,
   });
   server.answer({
     get_drafts: () => ({ drafts: [] }),

@@ -69,7 +69,11 @@ it('settles it on the page of the stage, and says if somebody else has', async (
 });
 
 const denied = decision(request('STAGE-2', 'denied-1'), {
-  ...{ asked: 'Bash touch two', outcome: 'denied', by: 'Ada', reason: 'Use the table', at: new Date().toISOString() },
+  asked: 'Bash touch two',
+  outcome: 'denied',
+  by: 'Ada',
+  reason: 'Use the table',
+  at: new Date().toISOString(),
 });
 
 it('keeps decisions in a log that is filtered by its address, and settles them from there', async () => {

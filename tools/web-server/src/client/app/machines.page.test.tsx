@@ -118,7 +118,8 @@ it('says in the form of a stage why it would not start where it is pinned to', a
   const waiting = { stage: stage('STAGE-2', { title: 'Refunds', machine: 'attic' }) };
   const { user } = openPage('/', {
     ...board({ stages: [waiting] }),
-    ...{ projects: [sampleProject({ id: 'web', name: 'Web' })], machines: [workshop, attic] },
+    projects: [sampleProject({ id: 'web', name: 'Web' })],
+    machines: [workshop, attic],
   });
   await screen.findByRole('article', { name: /Refunds/ });
   useBoardUi.getState().open({ kind: 'edit-stage', stageId: stage('STAGE-2').id });

@@ -22,16 +22,14 @@ const MODELS = [
 
 const queued = (messageId: string, text: string, change: Record<string, unknown> = {}): QueuedMessage =>
   QueuedMessage.parse({
-    ...{
-      stageId: `STAGE-${opened + 1}`,
-      messageId,
-      text,
-      by: null,
-      createdAt: at(2),
-      position: 1,
-      attachments: [],
-      ...change,
-    },
+    stageId: `STAGE-${opened + 1}`,
+    messageId,
+    text,
+    by: null,
+    createdAt: at(2),
+    position: 1,
+    attachments: [],
+    ...change,
   });
 
 /** Opens the page of a stage of its own, on a server that keeps its drafts and its queue: a tab remembers what was typed for a stage. */

@@ -10,14 +10,17 @@ import { board, session, stage } from '../test/samples.ts';
 const ID = '24796da1-60bd-44a0-8d5b-5f9cc495f972';
 const at = '2026-01-02T03:04:05.000Z';
 const conversation = (fields: object = {}) => ({
-  ...{
-    conversationId: ID,
-    name: null,
-    firstWords: 'Mend the login\nand the logout',
-    folder: '/code/shop/api',
-    branch: 'main',
-  },
-  ...{ startedAt: at, updatedAt: at, messages: 4, bytes: 165_483, isOpen: false, ...fields },
+  conversationId: ID,
+  name: null,
+  firstWords: 'Mend the login\nand the logout',
+  folder: '/code/shop/api',
+  branch: 'main',
+  startedAt: at,
+  updatedAt: at,
+  messages: 4,
+  bytes: 165_483,
+  isOpen: false,
+  ...fields,
 });
 const list = (conversations: object[], fields: object = {}) =>
   ({ conversations, older: 0, folders: [], source: '/home/ada/.claude/projects', ...fields }) as never; // valid by the samples above
@@ -62,7 +65,9 @@ it('finds a conversation by its words, and continues it with or without the chan
   await user.click(dialog.getByRole('button', { name: 'Continue as a stage' }));
   await expect.poll(() => location.pathname).toBe('/stages/STAGE-1');
   expect(server.received.find(({ command }) => command === 'adopt_conversation')?.input).toMatchObject({
-    ...{ conversationId: ID, title: 'Mend the login', uncommitted: false },
+    conversationId: ID,
+    title: 'Mend the login',
+    uncommitted: false,
   });
 });
 
@@ -97,8 +102,14 @@ it('folds what was said before, until somebody opens it', async () => {
 });
 
 const issue = (number: number, fields: object = {}) => ({
-  ...{ number, title: `Issue ${number}`, url: `https://github.com/acme/shop/issues/${number}`, labels: ['bug'] },
-  ...{ author: 'grace', updatedAt: at, stageId: null, ...fields },
+  number,
+  title: `Issue ${number}`,
+  url: `https://github.com/acme/shop/issues/${number}`,
+  labels: ['bug'],
+  author: 'grace',
+  updatedAt: at,
+  stageId: null,
+  ...fields,
 });
 const REPOSITORY = { repository: 'github.com/acme/shop', host: 'github' as const };
 
@@ -160,7 +171,9 @@ it('watches a folder from its import on, says what is wrong there, and writes st
     import_stages: () => ({ created: 1, updated: 0, stages: [], ignored: [] }),
     update_project: () => ({ project: watching }),
     export_stages: () => ({
-      ...{ folder: '/code/out', written: ['/code/out/A.md'], unchanged: 2 },
+      folder: '/code/out',
+      written: ['/code/out/A.md'],
+      unchanged: 2,
       kept: [{ file: '/code/out/B.md', reason: 'changed' }],
     }),
   });

@@ -6,13 +6,31 @@ import { problem } from '../test/page-server.ts';
 import { at, board } from '../test/samples.ts';
 
 const sample: Webhook = {
-  ...{ webhookId: 'webhook-1', name: 'On call', form: 'slack', where: 'https://hooks.example.com' },
-  ...{ signals: ['waiting'], projectIds: null, afterMinutes: 10, tellsSettled: true, isOn: true },
-  ...{ createdAt: at(0), createdBy: 'Ada', sentAt: null, problem: null },
+  webhookId: 'webhook-1',
+  name: 'On call',
+  form: 'slack',
+  where: 'https://hooks.example.com',
+  signals: ['waiting'],
+  projectIds: null,
+  afterMinutes: 10,
+  tellsSettled: true,
+  isOn: true,
+  createdAt: at(0),
+  createdBy: 'Ada',
+  sentAt: null,
+  problem: null,
 };
 const sampleCall: WebhookCall = {
-  ...{ callId: '7', signal: 'waiting', stageId: StageId.parse('STAGE-1'), stageTitle: 'Login form', requestId: null },
-  ...{ isFollowUp: false, state: 'dropped', attempts: 2, dueAt: at(0), triedAt: at(0) },
+  callId: '7',
+  signal: 'waiting',
+  stageId: StageId.parse('STAGE-1'),
+  stageTitle: 'Login form',
+  requestId: null,
+  isFollowUp: false,
+  state: 'dropped',
+  attempts: 2,
+  dueAt: at(0),
+  triedAt: at(0),
   error: 'hooks.example.com refused the call with status 410.',
 };
 const SECRET = 'whsec_abc';
@@ -63,8 +81,13 @@ it('adds a webhook, and shows the secret that was made once', async () => {
   await dialog.findByText(SECRET);
   expect(added).toEqual([
     {
-      ...{ name: 'On call', signals: ['waiting', 'failed'], projectIds: null, afterMinutes: 10, tellsSettled: true },
-      ...{ isOn: true, target: { form: 'webhook', url: 'https://hooks.example.com/x', allowsThisMachine: false } },
+      name: 'On call',
+      signals: ['waiting', 'failed'],
+      projectIds: null,
+      afterMinutes: 10,
+      tellsSettled: true,
+      isOn: true,
+      target: { form: 'webhook', url: 'https://hooks.example.com/x', allowsThisMachine: false },
       webhookId: expect.any(String),
     },
   ]);

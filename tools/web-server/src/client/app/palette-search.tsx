@@ -52,13 +52,11 @@ export function useFoundTexts(typed: string): FoundTexts {
     const { snippet, marks } = result;
     return [
       {
-        ...{
-          id: `${ID}${result.stageId} ${resultKey(result)}`,
-          label: snippet,
-          words: '',
-          keys: null,
-          stageId: null,
-        },
+        id: `${ID}${result.stageId} ${resultKey(result)}`,
+        label: snippet,
+        words: '',
+        keys: null,
+        stageId: null,
         group: GROUP_OF[result.kind] ?? 'In transcripts',
         icon: <ProjectMark name={board?.projects.get(stage.projectId) ?? ''} />,
         shown: <MarkedText text={snippet} marks={marks} />,
@@ -74,8 +72,14 @@ export function useFoundTexts(typed: string): FoundTexts {
     entries: results.filter(({ group }) => group === title).slice(0, SHOWN),
   }));
   const all: PaletteEntry = {
-    ...{ id: `${ID}all`, label: `All results for "${text.trim()}"`, group: 'In transcripts', words: '', keys: null },
-    ...{ icon: <IconSearch size={16} stroke={1.75} aria-hidden />, hint: null, stageId: null },
+    id: `${ID}all`,
+    label: `All results for "${text.trim()}"`,
+    group: 'In transcripts',
+    words: '',
+    keys: null,
+    icon: <IconSearch size={16} stroke={1.75} aria-hidden />,
+    hint: null,
+    stageId: null,
     act: () => void navigate(`/search?${new URLSearchParams({ q: text.trim() })}`),
   };
   const isWaiting = text.trim().length >= SHORTEST && (asked !== text || search.isFetching) && !search.isError;

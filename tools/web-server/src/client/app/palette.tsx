@@ -89,7 +89,14 @@ function PaletteBody() {
           onKeyDown={onKeyDown}
         />
       </div>
-      <Results listId={listId} {...{ found, selected, choose }} select={setSelected} none={texts.none} />
+      <Results
+        listId={listId}
+        found={found}
+        selected={selected}
+        choose={choose}
+        select={setSelected}
+        none={texts.none}
+      />
       {texts.note !== null && <p className={css.note}>{texts.note}</p>}
     </>
   );

@@ -15,7 +15,9 @@ const ID = '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e6';
 function openBoard(settings: object, file: object | null = null) {
   const items = [{ kind: 'command', text: 'Checks', value: 'npm test', file: 'callboard.yaml', isNew: true }];
   const project = sampleProject({
-    ...{ id: 'web', name: 'web', settings },
+    id: 'web',
+    name: 'web',
+    settings,
     ...(file !== null && { file: { settings: file, problems: [] }, trust: { needed: true, hash: 'h', items } }),
   });
   const page = openPage('/', { ...board({ stages: [{ stage: stage('STAGE-1') }] }), projects: [project] });
@@ -116,9 +118,24 @@ it('finishes a new stage as its pipeline says, unless a person chooses otherwise
 });
 
 const run = (n: number, state: CheckState, change: Partial<CheckRun> = {}): CheckRun => ({
-  ...{ id: `${ID}${n}`, stageId: stage('STAGE-1').id, phaseIndex: 0, phase: 'Build', command: 'npm test' },
-  ...{ timeLimit: 600, state, failures: 0, attempts: 3, by: null, createdAt: at(0), startedAt: at(0), endedAt: at(1) },
-  ...{ exitCode: null, reason: null, commandId: `${ID}${n}`, messageId: null, ...change },
+  id: `${ID}${n}`,
+  stageId: stage('STAGE-1').id,
+  phaseIndex: 0,
+  phase: 'Build',
+  command: 'npm test',
+  timeLimit: 600,
+  state,
+  failures: 0,
+  attempts: 3,
+  by: null,
+  createdAt: at(0),
+  startedAt: at(0),
+  endedAt: at(1),
+  exitCode: null,
+  reason: null,
+  commandId: `${ID}${n}`,
+  messageId: null,
+  ...change,
 });
 
 /** Opens a pane of a stage whose newest check is in this state. */

@@ -7,11 +7,21 @@ import { board, stage } from '../test/samples.ts';
 
 const AT = new Date().toISOString();
 const worktree = (name: string, fields: Record<string, unknown> = {}) => ({
-  ...{ name, path: `/data/worktrees/web/${name}`, stageId: stage(name).id, stageTitle: `Title of ${name}` },
-  ...{ stays: null, bytes: 2_048, measuredAt: AT, ...fields },
+  name,
+  path: `/data/worktrees/web/${name}`,
+  stageId: stage(name).id,
+  stageTitle: `Title of ${name}`,
+  stays: null,
+  bytes: 2_048,
+  measuredAt: AT,
+  ...fields,
 });
 const cleanUp = {
-  ...{ path: '/data/worktrees/web/STAGE-1', left: null, files: [{ path: '.env', bytes: 8 }], fileCount: 1, bytes: 8 },
+  path: '/data/worktrees/web/STAGE-1',
+  left: null,
+  files: [{ path: '.env', bytes: 8 }],
+  fileCount: 1,
+  bytes: 8,
   work: { branch: 'callboard/STAGE-1', uncommitted: 2, unmerged: 1, earlier: 0 },
   buildFolders: [{ path: 'node_modules', bytes: 1_024 }],
 };
@@ -64,7 +74,8 @@ it('shows what a project runs in its worktrees, refuses what cannot be read, and
 
 it('leaves to callboard.yaml what it says, and names its mistakes', async () => {
   const decided = sampleProject({
-    ...{ id: 'web', name: 'Web' },
+    id: 'web',
+    name: 'Web',
     file: { revision: 'f'.repeat(40), settings: { setup: { command: 'make' } }, problems: [] },
   });
   await open(decided);

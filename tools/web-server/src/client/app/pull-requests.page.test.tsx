@@ -7,19 +7,52 @@ import { board, session, stage } from '../test/samples.ts';
 const [head, tree, at] = ['a'.repeat(40), 'b'.repeat(40), '2026-01-02T03:04:05.000Z'];
 const worktree = { path: '/w/STAGE-1', branch: 'callboard/STAGE-1', base: 'f'.repeat(40) };
 const open: PullRequest = PullRequest.parse({
-  ...{ host: 'github', number: 12, url: 'https://github.com/acme/shop/pull/12', title: 'Login form', state: 'open' },
-  ...{ base: 'main', branch: worktree.branch, head, checks: 'failing', failing: ['test'], unresolved: 2 },
-  ...{ conflicts: false, mergeCommit: null, checkedAt: at, stale: null },
+  host: 'github',
+  number: 12,
+  url: 'https://github.com/acme/shop/pull/12',
+  title: 'Login form',
+  state: 'open',
+  base: 'main',
+  branch: worktree.branch,
+  head,
+  checks: 'failing',
+  failing: ['test'],
+  unresolved: 2,
+  conflicts: false,
+  mergeCommit: null,
+  checkedAt: at,
+  stale: null,
 });
 const plan = (fields: Partial<PullRequestPlan> = {}) =>
   PullRequestPlan.parse({
-    ...{ branch: worktree.branch, head, tree, base: 'main', remote: 'origin', repository: 'github.com/acme/shop' },
-    ...{ host: 'github', commits: 2, unpushed: 2, files: 3, uncommitted: [], uncommittedCount: 0 },
-    ...{ title: 'Login form', body: 'Write the form.', problem: null, ...fields },
+    branch: worktree.branch,
+    head,
+    tree,
+    base: 'main',
+    remote: 'origin',
+    repository: 'github.com/acme/shop',
+    host: 'github',
+    commits: 2,
+    unpushed: 2,
+    files: 3,
+    uncommitted: [],
+    uncommittedCount: 0,
+    title: 'Login form',
+    body: 'Write the form.',
+    problem: null,
+    ...fields,
   });
 const merge = MergePlan.parse({
-  ...{ branch: worktree.branch, head, tree, into: 'main', commits: 2, files: 3 },
-  ...{ uncommitted: [], uncommittedCount: 0, conflicts: [], refusal: null },
+  branch: worktree.branch,
+  head,
+  tree,
+  into: 'main',
+  commits: 2,
+  files: 3,
+  uncommitted: [],
+  uncommittedCount: 0,
+  conflicts: [],
+  refusal: null,
 });
 const comments = [
   { id: 'T1', path: 'src/a.ts', line: 3, author: 'grace', text: 'Why?', url: null },
@@ -75,7 +108,13 @@ it('opens a pull request with texts that can be edited, exactly of what was show
     .poll(() => sent('open_pull_request'))
     .toEqual([
       {
-        ...{ stageId: 'STAGE-1', head, tree, title: 'A form', body: 'Write the form.', draft: true, receipt: false },
+        stageId: 'STAGE-1',
+        head,
+        tree,
+        title: 'A form',
+        body: 'Write the form.',
+        draft: true,
+        receipt: false,
         commit: { message: 'Rest' },
       },
     ]);
@@ -85,15 +124,22 @@ it('opens a pull request with texts that can be edited, exactly of what was show
 it('lets Claude write title and text, which a person may change, and drops nothing that was typed unasked', async () => {
   const { user, server, sent } = show('/stages/STAGE-1', plan());
   const run = SideRun.parse({
-    ...{
-      id: '0198f3a2-7c1b-4d1e-9a53-5b8f0c2d4e61',
-      stageId: 'STAGE-1',
-      kind: 'pull-request',
-      state: 'waiting',
-      by: 'Ada',
-    },
-    ...{ phaseIndex: null, createdAt: at, startedAt: null, endedAt: null, reason: null, diff: null, costUsd: null },
-    ...{ summary: null, findings: 0, misplaced: [], text: null },
+    id: '0198f3a2-7c1b-4d1e-9a53-5b8f0c2d4e61',
+    stageId: 'STAGE-1',
+    kind: 'pull-request',
+    state: 'waiting',
+    by: 'Ada',
+    phaseIndex: null,
+    createdAt: at,
+    startedAt: null,
+    endedAt: null,
+    reason: null,
+    diff: null,
+    costUsd: null,
+    summary: null,
+    findings: 0,
+    misplaced: [],
+    text: null,
   });
   server.answer({ start_side_run: () => ({ run }) });
   const dialog = await dialogOf(user);
@@ -183,7 +229,11 @@ it('shows on Details what people consented to, once somebody asks for it', async
     { toolUseId: 't', asked: 'Bash npm install', reason: 'person', by: 'ada', detail: null, isAgents: false },
   ];
   const receipt = {
-    ...{ stageId: 'STAGE-1', title: 'Login form', total: 1, totals: { person: 1 }, others: [] },
+    stageId: 'STAGE-1',
+    title: 'Login form',
+    total: 1,
+    totals: { person: 1 },
+    others: [],
     turns: [{ number: 1, at, message: 'Build it', by: 'ada', calls }],
     gaps: ['Turn 2: 3 tool calls have no record of what let it run.'],
   };

@@ -7,8 +7,12 @@ import { at, board, session, stage } from '../test/samples.ts';
 import { setAlerts } from './alerts.ts';
 
 const device: PushDevice = {
-  ...{ deviceId: 'device-1', loginId: 'login-1', browser: 'Chrome on Android' },
-  ...{ createdAt: at(0), sentAt: null, problem: null },
+  deviceId: 'device-1',
+  loginId: 'login-1',
+  browser: 'Chrome on Android',
+  createdAt: at(0),
+  sentAt: null,
+  problem: null,
 };
 
 /** A browser's push: whether it is subscribed, and how often it unsubscribed. */
@@ -32,7 +36,10 @@ function createBrowserPush() {
   };
   const shown: { title: string; tag?: string | undefined; data: unknown }[] = [];
   const registration = {
-    ...{ active: {}, installing: null, waiting: null, pushManager },
+    active: {},
+    installing: null,
+    waiting: null,
+    pushManager,
     getNotifications: async ({ tag }: { tag: string }) => shown.filter((one) => one.tag === tag),
     showNotification: async (title: string, { tag, data }: NotificationOptions) =>
       void shown.push({ title, tag, data }),
@@ -178,7 +185,8 @@ it('shows an alert of an open page once, in the place of what is pushed', async 
     server.emit(
       'session-updated',
       session(id, {
-        ...{ stageId: StageId.parse(id), state: 'idle' },
+        stageId: StageId.parse(id),
+        state: 'idle',
         lastTurn: { outcome: 'succeeded', at: at(minute), message: null, code: null },
       }),
     );

@@ -10,9 +10,23 @@ const finding = (id: string, fields: Record<string, unknown> = {}): ReviewCommen
   reviewComment(id, { author: 'Claude', isFinding: true, severity: 'high', text: `Finding ${id}`, ...fields });
 const run = (fields: Record<string, unknown> = {}): SideRun =>
   SideRun.parse({
-    ...{ id: RUN, stageId: 'STAGE-1', kind: 'review', state: 'running', by: 'Ada', phaseIndex: null },
-    ...{ createdAt: at(0), startedAt: at(0), endedAt: null, reason: null, diff: null, costUsd: null },
-    ...{ summary: null, findings: 0, misplaced: [], text: null, ...fields },
+    id: RUN,
+    stageId: 'STAGE-1',
+    kind: 'review',
+    state: 'running',
+    by: 'Ada',
+    phaseIndex: null,
+    createdAt: at(0),
+    startedAt: at(0),
+    endedAt: null,
+    reason: null,
+    diff: null,
+    costUsd: null,
+    summary: null,
+    findings: 0,
+    misplaced: [],
+    text: null,
+    ...fields,
   });
 const done = { state: 'done', endedAt: at(1), costUsd: 0.12 };
 
@@ -80,7 +94,11 @@ it('asks Claude for a review, and shows its verdict with what has no place in th
   expect(bar.queryByRole('button', { name: /review/i })).toBeNull();
   const misplaced = [
     {
-      ...{ path: 'gone.ts', side: 'new', line: 7, severity: 'low', text: 'Delete it.' },
+      path: 'gone.ts',
+      side: 'new',
+      line: 7,
+      severity: 'low',
+      text: 'Delete it.',
       why: 'There is no text file gone.ts.',
     },
   ];

@@ -11,12 +11,22 @@ const projectId = ProjectId.parse(stage('STAGE-1').projectId);
 const stageId = StageId.parse('STAGE-1');
 const offer: RuleOffer = { projectId, stageId, rules: ['Bash(npm test)'], times: 3 };
 const denied = {
-  ...{ stageId: StageId.parse('STAGE-7'), requestId: request('STAGE-7', 'r0').requestId },
-  ...{ stageTitle: 'Earlier work', asked: 'Bash npm test' },
-  ...{ by: 'Bo', at: AT, reason: 'Not before the merge' },
+  stageId: StageId.parse('STAGE-7'),
+  requestId: request('STAGE-7', 'r0').requestId,
+  stageTitle: 'Earlier work',
+  asked: 'Bash npm test',
+  by: 'Bo',
+  at: AT,
+  reason: 'Not before the merge',
 };
 const rehearsal: Rehearsal = {
-  ...{ waits: 74, answered: 61, waitedMs: 7_800_000, unsure: 4, wouldAllowDenied: [denied], denied: 1, since: null },
+  waits: 74,
+  answered: 61,
+  waitedMs: 7_800_000,
+  unsure: 4,
+  wouldAllowDenied: [denied],
+  denied: 1,
+  since: null,
 };
 const rule = {
   ...({
@@ -27,7 +37,13 @@ const rule = {
     kind: 'allow',
     rule: 'Bash(npm run *)',
   } as const),
-  ...{ by: 'Ada', createdAt: AT, expiresAt: null, endedAt: null, endedBy: null, uses: 14, lastUsedAt: AT },
+  by: 'Ada',
+  createdAt: AT,
+  expiresAt: null,
+  endedAt: null,
+  endedBy: null,
+  uses: 14,
+  lastUsedAt: AT,
   usedFor: [{ asked: 'Bash npm run build', count: 14 }],
   lastUses: [{ stageId, entry: 12, asked: 'Bash npm run build', at: AT }],
 };
@@ -147,11 +163,20 @@ it('puts an offer away', async () => {
 const api = ProjectId.parse('api');
 const host = {
   ...({ ...rule, ruleId: 'rule-2', projectId: api, kind: 'host', rule: 'registry.example' } as const),
-  ...{ by: 'Bo', uses: null, lastUsedAt: null, usedFor: [], lastUses: [] },
+  by: 'Bo',
+  uses: null,
+  lastUsedAt: null,
+  usedFor: [],
+  lastUses: [],
 };
 const unused = {
   ...({ ...rule, ruleId: 'rule-3', scope: 'stage', stageId, rule: 'Bash(make)' } as const),
-  ...{ by: 'Bo', expiresAt: '2027-01-01T12:00:00.000Z', uses: 0, lastUsedAt: null, usedFor: [], lastUses: [] },
+  by: 'Bo',
+  expiresAt: '2027-01-01T12:00:00.000Z',
+  uses: 0,
+  lastUsedAt: null,
+  usedFor: [],
+  lastUses: [],
 };
 
 it('lists the rules of all projects on one page, with filters in the address, their uses, and the button that removes each', async () => {

@@ -11,8 +11,15 @@ const refunds = stage('STAGE-2', { title: 'Refunds' });
 const view = board({ stages: [{ stage: login, session: session('STAGE-1') }, { stage: refunds }] });
 
 const result = (of: typeof login, index: number, change: Partial<SearchResult> = {}): SearchResult => ({
-  ...{ stageId: of.id, kind: 'text', index, snippet: 'The rate is limited', marks: [[4, 8]], by: null, toolName: null },
-  ...{ at: at(index), ...change },
+  stageId: of.id,
+  kind: 'text',
+  index,
+  snippet: 'The rate is limited',
+  marks: [[4, 8]],
+  by: null,
+  toolName: null,
+  at: at(index),
+  ...change,
 });
 
 const links = () => screen.getAllByRole('link').flatMap((link) => (link.dataset.kind ? [link] : []));
@@ -22,7 +29,8 @@ it('shows what is found under its stage, with the words marked, and leads to the
   server.answer({
     search: () => ({
       results: [result(login, 12), result(login, 3, { kind: 'tool', toolName: 'Bash' }), result(refunds, 7)],
-      ...{ next: null, indexing: null },
+      next: null,
+      indexing: null,
     }),
   });
   await screen.findByRole('heading', { name: /^Login form/ });
@@ -102,7 +110,8 @@ it('finds in transcripts from the palette, below the stages, and opens all resul
   server.answer({
     search: () => ({
       results: [result(login, 1, { kind: 'title', index: undefined, snippet: 'Login form' }), result(refunds, 7)],
-      ...{ next: null, indexing: null },
+      next: null,
+      indexing: null,
     }),
   });
   await screen.findByRole('region', { name: 'Ready' });

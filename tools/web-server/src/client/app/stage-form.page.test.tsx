@@ -57,7 +57,9 @@ it('writes a stage with phases of its own, and has everything again after the fo
   await user.click(form.getByRole('button', { name: 'Add to board' }));
   await expect.poll(() => sent('create_stage')).toHaveLength(1);
   expect(sent('create_stage')[0]).toMatchObject({
-    ...{ title: 'Rate limits', prompt: 'Do it.', held: true },
+    title: 'Rate limits',
+    prompt: 'Do it.',
+    held: true,
     pipeline: PHASES.map((name) => ({ name, prompt: `${name} it.` })),
   } satisfies Partial<Record<keyof CommandInput<'create_stage'>, unknown>>);
   await expect.poll(() => screen.queryByRole('dialog')).toBeNull();

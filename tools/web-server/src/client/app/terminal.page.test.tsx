@@ -64,9 +64,14 @@ it('shows that a stage is in a terminal, what waits, and why it cannot be taken 
     get_queue: () => ({
       queue: [
         {
-          ...{ stageId: stage('STAGE-1').id, messageId: MessageId.parse('aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa') },
-          ...{ text: 'Now test it', by: 'Ada' },
-          ...{ createdAt: SINCE, position: 1, attachments: [], isCommand: false },
+          stageId: stage('STAGE-1').id,
+          messageId: MessageId.parse('aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa'),
+          text: 'Now test it',
+          by: 'Ada',
+          createdAt: SINCE,
+          position: 1,
+          attachments: [],
+          isCommand: false,
         },
       ],
       held: false,

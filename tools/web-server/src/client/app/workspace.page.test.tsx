@@ -8,10 +8,21 @@ import { board, session, stage } from '../test/samples.ts';
 const AT = '2026-01-01T10:00:00.000Z';
 const worktree = { path: '/w/STAGE-1', branch: 'callboard/STAGE-1', base: 'f'.repeat(40) };
 const run = (fields: Partial<WorktreeCommand> = {}): WorktreeCommand => ({
-  ...{ id: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', stageId: stage('STAGE-1').id, kind: 'setup', name: 'setup' },
-  ...{ command: 'npm ci', attempt: 1, state: 'failed', exitCode: 1, reason: 'It ended with exit code 1.' },
-  ...{ isolation: { level: 'none', reason: 'bubblewrap (bwrap) is not installed.' }, by: null },
-  ...{ startedAt: AT, endedAt: AT, port: null, ...fields },
+  id: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa',
+  stageId: stage('STAGE-1').id,
+  kind: 'setup',
+  name: 'setup',
+  command: 'npm ci',
+  attempt: 1,
+  state: 'failed',
+  exitCode: 1,
+  reason: 'It ended with exit code 1.',
+  isolation: { level: 'none', reason: 'bubblewrap (bwrap) is not installed.' },
+  by: null,
+  startedAt: AT,
+  endedAt: AT,
+  port: null,
+  ...fields,
 });
 
 function open(path: string, summary: Record<string, unknown>, fields: Record<string, unknown> = {}) {

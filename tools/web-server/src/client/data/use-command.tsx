@@ -43,7 +43,7 @@ export function showFailure({ title, error, stageId = null, retry, saysBoth = fa
   const { step, details } = describeError(error);
   const id = notifications.show({
     title: saysBoth ? title : failureWords(title, error),
-    message: <ErrorBody {...{ error, stageId, retry }} done={() => notifications.hide(id)} />,
+    message: <ErrorBody error={error} stageId={stageId} retry={retry} done={() => notifications.hide(id)} />,
     color: 'red',
     // Whoever reads details, or is to do something, needs time.
     autoClose: details !== null ? false : step !== null ? 30_000 : 12_000,

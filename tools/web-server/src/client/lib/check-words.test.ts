@@ -7,7 +7,12 @@ import { stateWords } from './state-words.ts';
 
 const ID = '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e62';
 const check = (state: StageCheck['state'], failures = 0): StageCheck => ({
-  ...{ checkId: ID, state, command: 'npm test', failures, attempts: 3, since: at(0) },
+  checkId: ID,
+  state,
+  command: 'npm test',
+  failures,
+  attempts: 3,
+  since: at(0),
 });
 const pipeline = [{ name: 'Build', prompt: 'p', gate: { check: { command: 'npm test', timeLimit: 60, attempts: 3 } } }];
 const checked = (found: StageCheck | null, change: Record<string, unknown> = {}) => {
@@ -41,9 +46,23 @@ it('says that a check runs', () => {
 
 it('tells of a run', () => {
   const run = CheckRun.parse({
-    ...{ id: ID, stageId: 'STAGE-1', phaseIndex: 0, phase: 'Build', command: 'npm test', timeLimit: 60 },
-    ...{ state: 'failed', failures: 2, attempts: 3, by: 'Ada', createdAt: at(0), startedAt: at(0), endedAt: at(1) },
-    ...{ exitCode: 1, reason: null, commandId: null, messageId: ID },
+    id: ID,
+    stageId: 'STAGE-1',
+    phaseIndex: 0,
+    phase: 'Build',
+    command: 'npm test',
+    timeLimit: 60,
+    state: 'failed',
+    failures: 2,
+    attempts: 3,
+    by: 'Ada',
+    createdAt: at(0),
+    startedAt: at(0),
+    endedAt: at(1),
+    exitCode: 1,
+    reason: null,
+    commandId: null,
+    messageId: ID,
   });
   expect(runFacts(run)).toEqual(['exit code 1', 'failure 2 of 3', 'sent to Claude', 'run by Ada']);
   expect(runTime(run)).toBe('1:00');

@@ -12,8 +12,16 @@ import {
 
 const plan = (fields: Partial<MergePlan> = {}): MergePlan =>
   MergePlan.parse({
-    ...{ branch: 'callboard/STAGE-4', head: 'a'.repeat(40), tree: 'b'.repeat(40), into: 'main', commits: 1, files: 3 },
-    ...{ uncommitted: [], uncommittedCount: 0, conflicts: [], refusal: null },
+    branch: 'callboard/STAGE-4',
+    head: 'a'.repeat(40),
+    tree: 'b'.repeat(40),
+    into: 'main',
+    commits: 1,
+    files: 3,
+    uncommitted: [],
+    uncommittedCount: 0,
+    conflicts: [],
+    refusal: null,
     ...fields,
   });
 const stage = { title: 'Login form', session: null };

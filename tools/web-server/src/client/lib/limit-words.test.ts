@@ -10,7 +10,11 @@ const NEXT_DAY = new Date(2026, 0, 2, 9, 30).toISOString();
 
 const view = (change: Partial<NonNullable<LimitsView['limits']>>, settings = LIMIT_DEFAULTS): LimitsView => ({
   limits: {
-    ...{ status: 'allowed', window: 'five_hour', resetsAt: LATER, isUsingOverage: false, at: NOW.toISOString() },
+    status: 'allowed',
+    window: 'five_hour',
+    resetsAt: LATER,
+    isUsingOverage: false,
+    at: NOW.toISOString(),
     windows: [{ name: 'five_hour', utilization: 0.93, status: 'near', resetsAt: LATER }],
     ...change,
   },

@@ -16,7 +16,8 @@ it('offers the machines that have the project, by name', () => {
       { value: 'desk', label: 'desk' },
       { value: 'attic', label: 'attic' },
     ],
-    ...{ value: '', problem: null },
+    value: '',
+    problem: null,
   });
 });
 
@@ -33,7 +34,9 @@ it('tells machines of one name apart by their ids, also if only one of them has 
 
 it('leaves its name to the machine that was set up anew after one of that name was lost', () => {
   expect(machineChoice([attic, lost], 'shop', 'attic')).toEqual({
-    ...{ options: [{ value: 'attic', label: 'attic' }], value: 'attic', problem: null },
+    options: [{ value: 'attic', label: 'attic' }],
+    value: 'attic',
+    problem: null,
   });
 });
 

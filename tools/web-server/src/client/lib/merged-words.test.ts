@@ -2,13 +2,15 @@ import { expect, it } from 'vitest';
 import { mergedWords } from './merged-words.ts';
 
 const merged = {
-  ...{
-    method: 'squash' as const,
-    commit: '3f2a1c7d3f2a1c7d3f2a1c7d3f2a1c7d3f2a1c7d',
-    into: 'main',
-    branch: 'callboard/STAGE-1',
-  },
-  ...{ head: 'a'.repeat(40), previous: 'b'.repeat(40), commits: 1, files: 1, at: '2026-01-02T03:04:05.000Z' },
+  method: 'squash' as const,
+  commit: '3f2a1c7d3f2a1c7d3f2a1c7d3f2a1c7d3f2a1c7d',
+  into: 'main',
+  branch: 'callboard/STAGE-1',
+  head: 'a'.repeat(40),
+  previous: 'b'.repeat(40),
+  commits: 1,
+  files: 1,
+  at: '2026-01-02T03:04:05.000Z',
   pullRequest: null,
 };
 

@@ -23,7 +23,9 @@ it.each<Phase>([
     conversation: 'same',
   },
   {
-    ...{ name: 'Build', prompt: 'Build', conversation: 'same' },
+    name: 'Build',
+    prompt: 'Build',
+    conversation: 'same',
     gate: { check: { command: 'npm test', timeLimit: 600, attempts: 3, message: 'Mend {{check.output}}' } },
   },
 ])('keeps the phase %j through the form', (phase) => {

@@ -23,8 +23,17 @@ export type PhaseForm = z.infer<typeof PhaseForm>;
 
 /** A phase as it is added to a form. */
 export const emptyPhase = (): PhaseForm => ({
-  ...{ key: crypto.randomUUID(), name: '', prompt: '', permissionMode: '', gate: 'human' },
-  ...{ command: '', minutes: '10', attempts: '3', message: '', isFresh: false, isReview: false },
+  key: crypto.randomUUID(),
+  name: '',
+  prompt: '',
+  permissionMode: '',
+  gate: 'human',
+  command: '',
+  minutes: '10',
+  attempts: '3',
+  message: '',
+  isFresh: false,
+  isReview: false,
 });
 
 export function phaseFormOf(phase: Phase, key: string): PhaseForm {

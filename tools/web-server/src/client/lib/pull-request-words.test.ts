@@ -11,16 +11,41 @@ import {
 
 const pullRequest = (fields: Partial<PullRequest> = {}): PullRequest =>
   PullRequest.parse({
-    ...{ host: 'github', number: 12, url: 'https://github.com/a/b/pull/12', title: 'Login form', state: 'open' },
-    ...{ base: 'main', branch: 'callboard/STAGE-1', head: 'a'.repeat(40), checks: 'failing', failing: ['test'] },
-    ...{ unresolved: 2, conflicts: false, mergeCommit: null, checkedAt: '2026-01-02T03:04:05.000Z', stale: null },
+    host: 'github',
+    number: 12,
+    url: 'https://github.com/a/b/pull/12',
+    title: 'Login form',
+    state: 'open',
+    base: 'main',
+    branch: 'callboard/STAGE-1',
+    head: 'a'.repeat(40),
+    checks: 'failing',
+    failing: ['test'],
+    unresolved: 2,
+    conflicts: false,
+    mergeCommit: null,
+    checkedAt: '2026-01-02T03:04:05.000Z',
+    stale: null,
     ...fields,
   });
 const plan = (fields: Partial<PullRequestPlan> = {}): PullRequestPlan =>
   PullRequestPlan.parse({
-    ...{ branch: 'callboard/STAGE-1', head: 'a'.repeat(40), tree: 'b'.repeat(40), base: 'main', remote: 'origin' },
-    ...{ repository: 'github.com/acme/shop', host: 'github', commits: 2, unpushed: 1, files: 3, uncommitted: [] },
-    ...{ uncommittedCount: 0, title: 'T', body: 'B', problem: null, ...fields },
+    branch: 'callboard/STAGE-1',
+    head: 'a'.repeat(40),
+    tree: 'b'.repeat(40),
+    base: 'main',
+    remote: 'origin',
+    repository: 'github.com/acme/shop',
+    host: 'github',
+    commits: 2,
+    unpushed: 1,
+    files: 3,
+    uncommitted: [],
+    uncommittedCount: 0,
+    title: 'T',
+    body: 'B',
+    problem: null,
+    ...fields,
   });
 
 it('says number, state, checks and comments in one line, and colours only failure and merged', () => {

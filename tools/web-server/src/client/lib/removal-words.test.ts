@@ -37,8 +37,12 @@ it('says what happens to the worktree and the branch', () => {
 
 it('names what is on no branch, other branches and stashes', () => {
   const loose = {
-    ...{ branch: null, commits: 2, earlier: 1, operation: 'rebase' as const },
-    ...{ branches: [{ name: 'other', commits: 1 }], stashes: ['On other: for later'] },
+    branch: null,
+    commits: 2,
+    earlier: 1,
+    operation: 'rebase' as const,
+    branches: [{ name: 'other', commits: 1 }],
+    stashes: ['On other: for later'],
   };
   expect(removalWords({ ...NOTHING, loose })).toEqual([
     'A rebase in it is half done.',

@@ -7,7 +7,9 @@ const realFetch = globalThis.fetch;
 globalThis.fetch = (input, init) => realFetch(typeof input === 'string' ? new URL(input, location.href) : input, init);
 
 window.matchMedia = (query) => ({
-  ...{ matches: false, media: query, onchange: null },
+  matches: false,
+  media: query,
+  onchange: null,
   addEventListener: () => undefined,
   removeEventListener: () => undefined,
   addListener: () => undefined,

@@ -14,20 +14,53 @@ const [base, head, tree] = ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(40)];
 const VERSIONS = { old: '1'.repeat(16), new: '2'.repeat(16) };
 
 export const fileDiff = (path: string, change: Partial<FileDiff> = {}): FileDiff => ({
-  ...{ path, oldPath: null, status: 'modified', oldMode: '100644', newMode: '100644', additions: 1, deletions: 0 },
-  ...{ isBinary: false, version: `${VERSIONS.old}..${VERSIONS.new}`, isGenerated: false, ...change },
+  path,
+  oldPath: null,
+  status: 'modified',
+  oldMode: '100644',
+  newMode: '100644',
+  additions: 1,
+  deletions: 0,
+  isBinary: false,
+  version: `${VERSIONS.old}..${VERSIONS.new}`,
+  isGenerated: false,
+  ...change,
 });
 
 export const stageDiff = (files: FileDiff[], change: Partial<StageDiff> = {}): StageDiff => ({
-  ...{ base, head, tree, branch: 'callboard/STAGE-1', files, unread: [], commits: [], since: null, ...change },
+  base,
+  head,
+  tree,
+  branch: 'callboard/STAGE-1',
+  files,
+  unread: [],
+  commits: [],
+  since: null,
+  ...change,
 });
 
 /** A draft of the person at the page, on line 1 of `a.ts`. */
 export const reviewComment = (id: string, change: Record<string, unknown> = {}): ReviewComment =>
   ReviewCommentSchema.parse({
-    ...{ id, stageId: 'STAGE-1', author: 'Ada', path: 'a.ts', side: 'new', line: 1, endLine: 1 },
-    ...{ version: VERSIONS.new, quote: 'one', text: `Comment ${id}`, state: 'draft', hasMoved: false },
-    ...{ createdAt: at(0), sentAt: null, sentBy: null, messageId: null, answeredAt: null, isMine: true, ...change },
+    id,
+    stageId: 'STAGE-1',
+    author: 'Ada',
+    path: 'a.ts',
+    side: 'new',
+    line: 1,
+    endLine: 1,
+    version: VERSIONS.new,
+    quote: 'one',
+    text: `Comment ${id}`,
+    state: 'draft',
+    hasMoved: false,
+    createdAt: at(0),
+    sentAt: null,
+    sentBy: null,
+    messageId: null,
+    answeredAt: null,
+    isMine: true,
+    ...change,
   });
 
 /** Opens the changes of a stage whose last turn ended well. `patches` are by path; `diff` is what the list of files is read from, `address` the end of the page's. */

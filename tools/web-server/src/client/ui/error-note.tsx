@@ -61,7 +61,11 @@ export function ErrorBody({
         <span className={css.words}>
           <CommandWords text={lead === undefined ? text : `${saysBoth ? lead : failureWords(lead, error)} ${text}`} />
         </span>
-        {step === null ? <CopyCommandOf text={text} /> : <Step {...{ step, stageId, retry, isRetrying, done }} />}
+        {step === null ? (
+          <CopyCommandOf text={text} />
+        ) : (
+          <Step step={step} stageId={stageId} retry={retry} isRetrying={isRetrying} done={done} />
+        )}
       </div>
       {details !== null && (
         <details>

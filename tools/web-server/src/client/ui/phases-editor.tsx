@@ -34,7 +34,15 @@ export function PhasesEditor({ phases, change, error, started = 0, about }: Phas
         <fieldset key={phase.key} className={css.phase}>
           <legend className="visually-hidden">Phase {index + 1}</legend>
           <fieldset className={css.part} disabled={index < started}>
-            <PhaseHead {...{ phases, phase, index, started, move }} change={changeOne} remove={remove} />
+            <PhaseHead
+              phases={phases}
+              phase={phase}
+              index={index}
+              started={started}
+              move={move}
+              change={changeOne}
+              remove={remove}
+            />
             <TemplateField
               label="Prompt"
               name={`Prompt of phase ${index + 1}`}

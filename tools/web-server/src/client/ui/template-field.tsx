@@ -19,7 +19,10 @@ export function TemplateField({ label, name, placeholder, className, value, chan
   const parsed = parseTemplate(value);
   return (
     <Textarea
-      {...{ label, placeholder, className, value }}
+      label={label}
+      placeholder={placeholder}
+      className={className}
+      value={value}
       aria-label={name}
       autosize
       minRows={label === 'Prompt' ? 2 : 1}

@@ -4,8 +4,12 @@ import { board } from '../test/samples.ts';
 import { renewSubscription } from './renew-subscription.ts';
 
 const device = {
-  ...{ deviceId: 'device-1', loginId: 'login-1', browser: 'Firefox on Linux' },
-  ...{ createdAt: '2026-01-02T12:00:00.000Z', sentAt: null, problem: null },
+  deviceId: 'device-1',
+  loginId: 'login-1',
+  browser: 'Firefox on Linux',
+  createdAt: '2026-01-02T12:00:00.000Z',
+  sentAt: null,
+  problem: null,
 };
 
 function subscriptionTo(endpoint: string) {

@@ -5,8 +5,14 @@ import { untilDelivered } from '../lib/until-delivered.ts';
 
 /** Shown instead of the notifications that this browser no longer gets. */
 const ended = (body: string): PushMessage => ({
-  ...{ tag: 'push-ended', title: 'Callboard: no more notifications here', path: '/notifications', signal: 'waiting' },
-  ...{ body, request: null, actions: 'none', isSettled: false },
+  tag: 'push-ended',
+  title: 'Callboard: no more notifications here',
+  path: '/notifications',
+  signal: 'waiting',
+  body,
+  request: null,
+  actions: 'none',
+  isSettled: false,
 });
 
 const TURN_ON = 'Open Callboard to turn them on again.';

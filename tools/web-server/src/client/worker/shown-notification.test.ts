@@ -6,8 +6,14 @@ import { answeredMessage, readPushed, refusedMessage, shownNotification, verdict
 
 const request = { stageId: StageId.parse('STAGE-1'), requestId: RequestId.parse('r1') };
 const message: PushMessage = {
-  ...{ tag: 'request STAGE-1 r1', title: 'Checkout: a: run this command?', body: 'npm test', signal: 'waiting' },
-  ...{ path: '/inbox?request=STAGE-1%2Fr1', request, actions: 'deny', isSettled: false },
+  tag: 'request STAGE-1 r1',
+  title: 'Checkout: a: run this command?',
+  body: 'npm test',
+  signal: 'waiting',
+  path: '/inbox?request=STAGE-1%2Fr1',
+  request,
+  actions: 'deny',
+  isSettled: false,
 };
 const buttons = (shown: PushMessage) => shownNotification(shown).options.actions.map(({ title }) => title);
 
@@ -42,29 +48,43 @@ it('shows a message that it cannot read as a call to the board, with nothing to 
 
 it('says what became of an answer: taken, too late and whose came first, or not delivered', () => {
   expect(answeredMessage(message, 'denied')).toMatchObject({
-    ...{ title: 'Checkout: a: denied', tag: message.tag, request: null, actions: 'none', isSettled: true },
+    title: 'Checkout: a: denied',
+    tag: message.tag,
+    request: null,
+    actions: 'none',
+    isSettled: true,
   });
   const decision = Decision.parse({
-    ...{ stageId: 'STAGE-1', requestId: 'r1', kind: 'approval', outcome: 'allowed', by: 'Ada' },
-    ...{
-      toolName: 'Bash',
-      toolUseId: 'toolu_1',
-      at: '2026-01-02T12:00:00.000Z',
-      waitedMs: 1,
-      reason: null,
-      answers: null,
-    },
-    ...{ updatedInput: null, denial: null, delivery: 'confirmed', settlement: null },
+    stageId: 'STAGE-1',
+    requestId: 'r1',
+    kind: 'approval',
+    outcome: 'allowed',
+    by: 'Ada',
+    toolName: 'Bash',
+    toolUseId: 'toolu_1',
+    at: '2026-01-02T12:00:00.000Z',
+    waitedMs: 1,
+    reason: null,
+    answers: null,
+    updatedInput: null,
+    denial: null,
+    delivery: 'confirmed',
+    settlement: null,
   });
   const late = new TransportError(409, 'already_decided', 'Decided.', { decision });
   expect(refusedMessage(message, 'deny', late)).toMatchObject({
-    ...{ title: 'Checkout: a: already allowed by Ada', body: 'Your answer was not used.', request: null },
+    title: 'Checkout: a: already allowed by Ada',
+    body: 'Your answer was not used.',
+    request: null,
   });
   const away = new TransportError(0, 'network', 'Callboard did not answer.');
   expect(refusedMessage(message, 'deny', away)).toMatchObject({
     title: 'Checkout: a: not denied',
     body: 'Callboard did not answer. Open Callboard to answer.',
-    ...{ path: message.path, request: null, actions: 'none', isSettled: false },
+    path: message.path,
+    request: null,
+    actions: 'none',
+    isSettled: false,
   });
 });
 

@@ -36,8 +36,14 @@ export function shownNotification(message: PushMessage): ShownNotification {
 
 /** Stands for a message that this worker cannot read: a browser wants to see a notification for each. */
 const UNREADABLE: PushMessage = {
-  ...{ tag: 'unreadable', title: 'Callboard', body: 'Something has happened. Open the board to see it.' },
-  ...{ signal: 'waiting', path: '/', request: null, actions: 'none', isSettled: false },
+  tag: 'unreadable',
+  title: 'Callboard',
+  body: 'Something has happened. Open the board to see it.',
+  signal: 'waiting',
+  path: '/',
+  request: null,
+  actions: 'none',
+  isSettled: false,
 };
 
 /** Returns what was pushed. A message of another version still says that something has happened. */
@@ -62,7 +68,10 @@ const stageOf = ({ title }: PushMessage): string => title.slice(0, title.lastInd
 /** Returns what replaces a notification once Callboard has taken the answer. */
 export const answeredMessage = (message: PushMessage, outcome: 'allowed' | 'denied'): PushMessage => ({
   ...message,
-  ...{ title: `${stageOf(message)}: ${outcome}`, actions: 'none', request: null, isSettled: true },
+  title: `${stageOf(message)}: ${outcome}`,
+  actions: 'none',
+  request: null,
+  isSettled: true,
 });
 
 /** Returns what says that an answer was not used: because another came first, and whose, or because it did not arrive. */

@@ -35,8 +35,11 @@ export const queryExamples: QueryExamples = {
   get_numbers: {
     input: { days: 30, timeZone: 'Europe/Berlin' },
     reply: {
-      ...{ from: '2025-12-04', to: day, timeZone: 'Europe/Berlin' },
-      ...{ since: '2025-12-03T23:00:00.000Z', until: '2026-01-02T23:00:00.000Z' },
+      from: '2025-12-04',
+      to: day,
+      timeZone: 'Europe/Berlin',
+      since: '2025-12-03T23:00:00.000Z',
+      until: '2026-01-02T23:00:00.000Z',
       waits: { days: [{ day, ...waited }], stages: [{ stageId: stage.id, ...waited }] },
       rules: {
         days: [{ day, count: 14 }],
@@ -46,12 +49,16 @@ export const queryExamples: QueryExamples = {
         answers: 12,
       },
       spending: {
-        ...{ timeZone: 'Etc/UTC', from: '2025-12-04', to: day },
+        timeZone: 'Etc/UTC',
+        from: '2025-12-04',
+        to: day,
         days: [{ day, projectId: project.id, usd: 4.2, tokens: 812_000 }],
       },
       timeline: {
         launches: [{ stageId: stage.id, startedAt: session.startedAt, endedAt: null }],
-        ...{ leftOut: 0, starts: 1, ranMs: 3_600_000 },
+        leftOut: 0,
+        starts: 1,
+        ranMs: 3_600_000,
         waits: [{ stageId: stage.id, from: session.startedAt, to: null }],
         waitsLeftOut: 0,
         leastMs: 1_296_000,

@@ -29,11 +29,20 @@ export const ruleExamples: RuleExamples = {
   rehearse_rule: {
     input: { rule: text, scope },
     reply: {
-      ...{ waits: 74, answered: 61, waitedMs: 7_800_000, unsure: 4, denied: 1, since: null },
+      waits: 74,
+      answered: 61,
+      waitedMs: 7_800_000,
+      unsure: 4,
+      denied: 1,
+      since: null,
       wouldAllowDenied: [
         {
-          ...{ ...ofRequest, stageTitle: stage.title, asked: 'Bash npm test', by: 'Ada' },
-          ...{ at: rule.createdAt, reason: 'Not before the merge' },
+          ...ofRequest,
+          stageTitle: stage.title,
+          asked: 'Bash npm test',
+          by: 'Ada',
+          at: rule.createdAt,
+          reason: 'Not before the merge',
         },
       ],
     },

@@ -65,8 +65,17 @@ export const comment = ReviewComment.parse({
 });
 
 export const sideRun = SideRun.parse({
-  ...{ id: '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e77', stageId: stage.id, kind: 'review', state: 'done', by: 'ada' },
-  ...{ phaseIndex: null, createdAt: at, startedAt: at, endedAt: at, reason: null, costUsd: 0.12 },
+  id: '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e77',
+  stageId: stage.id,
+  kind: 'review',
+  state: 'done',
+  by: 'ada',
+  phaseIndex: null,
+  createdAt: at,
+  startedAt: at,
+  endedAt: at,
+  reason: null,
+  costUsd: 0.12,
   diff: { base: diff.base, tree: diff.tree },
   summary: 'The empty case is not handled.',
   findings: 1,
@@ -93,16 +102,35 @@ export const completion = Completion.parse({
 });
 
 export const command = WorktreeCommand.parse({
-  ...{ id: '5f0c6a0e-2f5d-4b8e-9a51-0c9d7f3e2b41', stageId: stage.id, kind: 'setup', name: 'setup' },
-  ...{ command: 'npm ci', attempt: 1, state: 'passed', exitCode: 0, reason: null },
-  ...{ isolation: { level: 'sandbox', reason: null }, by: null, startedAt: at, endedAt: at, port: null },
+  id: '5f0c6a0e-2f5d-4b8e-9a51-0c9d7f3e2b41',
+  stageId: stage.id,
+  kind: 'setup',
+  name: 'setup',
+  command: 'npm ci',
+  attempt: 1,
+  state: 'passed',
+  exitCode: 0,
+  reason: null,
+  isolation: { level: 'sandbox', reason: null },
+  by: null,
+  startedAt: at,
+  endedAt: at,
+  port: null,
 });
 
 export const server = DevServer.parse({
-  ...{ name: 'web', command: 'npm run dev' },
+  name: 'web',
+  command: 'npm run dev',
   run: {
-    ...{ ...command, kind: 'server', name: 'web', command: 'npm run dev', by: 'ada' },
-    ...{ state: 'running', exitCode: null, endedAt: null, port: 21_340 },
+    ...command,
+    kind: 'server',
+    name: 'web',
+    command: 'npm run dev',
+    by: 'ada',
+    state: 'running',
+    exitCode: null,
+    endedAt: null,
+    port: 21_340,
   },
 });
 
@@ -161,40 +189,78 @@ export const trashEntry = TrashEntry.parse({
   work: {
     ref: 'refs/callboard/trash/STAGE-1/2026-11-20T09-00-00-000Z',
     commit: diff.head,
-    ...{ branch: diff.branch, uncommitted: 2, unmerged: 1 },
+    branch: diff.branch,
+    uncommitted: 2,
+    unmerged: 1,
   },
   worktree: null,
 });
 
 export const worktree = ProjectWorktree.parse({
-  ...{ name: 'STAGE-1', path: removal.worktree, stageId: stage.id, stageTitle: stage.title, stays: null },
-  ...{ bytes: 318_767_104, measuredAt: at },
+  name: 'STAGE-1',
+  path: removal.worktree,
+  stageId: stage.id,
+  stageTitle: stage.title,
+  stays: null,
+  bytes: 318_767_104,
+  measuredAt: at,
 });
 
 export const cleanUp = WorktreeCleanUp.parse({
-  ...{ path: removal.worktree, left: null, work: { branch: diff.branch, uncommitted: 2, unmerged: 1 } },
-  ...{ files: removal.files, fileCount: 1, bytes: 812, buildFolders: removal.buildFolders },
+  path: removal.worktree,
+  left: null,
+  work: { branch: diff.branch, uncommitted: 2, unmerged: 1 },
+  files: removal.files,
+  fileCount: 1,
+  bytes: 812,
+  buildFolders: removal.buildFolders,
 });
 
 export const pullRequestPlan = PullRequestPlan.parse({
-  ...{ branch: 'callboard/STAGE-1', head: diff.head, tree: diff.tree, base: 'main', remote: 'origin' },
-  ...{ repository: 'github.com/acme/web', host: 'github', commits: 2, unpushed: 2, files: 3 },
-  ...{ uncommitted: [], uncommittedCount: 0, problem: null },
+  branch: 'callboard/STAGE-1',
+  head: diff.head,
+  tree: diff.tree,
+  base: 'main',
+  remote: 'origin',
+  repository: 'github.com/acme/web',
+  host: 'github',
+  commits: 2,
+  unpushed: 2,
+  files: 3,
+  uncommitted: [],
+  uncommittedCount: 0,
+  problem: null,
   title: stage.title,
   body: 'Write the login form, with tests.\n\nCommits:\n\n- Add the form\n- Test the form',
 });
 
 export const pullRequest = PullRequest.parse({
-  ...{ host: 'github', number: 12, url: 'https://github.com/acme/web/pull/12', title: stage.title, state: 'open' },
-  ...{ base: 'main', branch: 'callboard/STAGE-1', head: diff.head, checks: 'failing', failing: ['test'] },
-  ...{ unresolved: 2, conflicts: false, mergeCommit: null, checkedAt: at, stale: null },
+  host: 'github',
+  number: 12,
+  url: 'https://github.com/acme/web/pull/12',
+  title: stage.title,
+  state: 'open',
+  base: 'main',
+  branch: 'callboard/STAGE-1',
+  head: diff.head,
+  checks: 'failing',
+  failing: ['test'],
+  unresolved: 2,
+  conflicts: false,
+  mergeCommit: null,
+  checkedAt: at,
+  stale: null,
 });
 
 export const feedback = Feedback.parse({
   checks: [{ name: 'test', url: 'https://github.com/acme/web/actions/runs/1/job/7' }],
   comments: [
     {
-      ...{ id: 'PRRT_kwDO', path: 'src/login.ts', line: 12, author: 'grace', text: 'Check the empty case.' },
+      id: 'PRRT_kwDO',
+      path: 'src/login.ts',
+      line: 12,
+      author: 'grace',
+      text: 'Check the empty case.',
       url: 'https://github.com/acme/web/pull/12#discussion_r1',
     },
   ],
@@ -205,16 +271,26 @@ export const receipt = Receipt.parse({
   title: stage.title,
   turns: [
     {
-      ...{ number: 1, at, message: 'Write the login form, with tests.', by: 'ada' },
+      number: 1,
+      at,
+      message: 'Write the login form, with tests.',
+      by: 'ada',
       calls: [
         {
-          ...{ toolUseId: 'toolu_01', asked: 'Bash npm install', reason: 'person', by: 'ada' },
-          ...{ detail: null, isAgents: false },
+          toolUseId: 'toolu_01',
+          asked: 'Bash npm install',
+          reason: 'person',
+          by: 'ada',
+          detail: null,
+          isAgents: false,
         },
       ],
     },
   ],
-  ...{ total: 1, totals: { person: 1 }, others: [], gaps: [] },
+  total: 1,
+  totals: { person: 1 },
+  others: [],
+  gaps: [],
 });
 
 export const rewindPlan = RewindPlan.parse({

@@ -13,8 +13,13 @@ import { createScore } from './rank-heads.ts';
 const CHECKED_AT_ONCE = 20;
 
 const Row = z.object({
-  ...{ place: z.number(), id: StageId, kind: SearchKind, index: z.number().nullable() },
-  ...{ comment: CommentId.nullable(), by: z.string().nullable(), tool: z.string().nullable() },
+  place: z.number(),
+  id: StageId,
+  kind: SearchKind,
+  index: z.number().nullable(),
+  comment: CommentId.nullable(),
+  by: z.string().nullable(),
+  tool: z.string().nullable(),
 });
 const Head = Row.extend({ folded: z.string() });
 

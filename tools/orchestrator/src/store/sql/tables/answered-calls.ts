@@ -127,12 +127,19 @@ function answered(db: Database, { projectId, stageId, from, to }: Omit<AnsweredC
 function toCall(row: z.infer<typeof Row>): AnsweredCall {
   const input = { command: row.command, url: row.url, file_path: row.filePath, notebook_path: row.notebookPath };
   return {
-    ...{ ordinal: row.ordinal, stageId: row.stage_id, requestId: row.request_id, stageTitle: row.title },
+    ordinal: row.ordinal,
+    stageId: row.stage_id,
+    requestId: row.request_id,
+    stageTitle: row.title,
     toolName: row.tool_name,
     input: Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)),
     folder: row.folder,
-    ...{ outcome: row.outcome, by: row.decided_by, at: row.decided_at, reason: row.reason },
-    ...{ asked: row.asked ?? row.tool_name, waitedMs: row.waited ?? 0 },
+    outcome: row.outcome,
+    by: row.decided_by,
+    at: row.decided_at,
+    reason: row.reason,
+    asked: row.asked ?? row.tool_name,
+    waitedMs: row.waited ?? 0,
     isRulable: row.isRulable === 1,
     isBarred: row.isBarred === 1,
   };

@@ -39,7 +39,10 @@ const toMachine =
 
 /** What a row says while its machine answers. */
 const connected = (nowMs: number, report: MachineReport, leaseMs: number) => ({
-  ...{ state: 'connected', lease_until: nowMs + leaseMs, seen_at: instantOf(nowMs), report: JSON.stringify(report) },
+  state: 'connected',
+  lease_until: nowMs + leaseMs,
+  seen_at: instantOf(nowMs),
+  report: JSON.stringify(report),
 });
 
 /** See `MachinesTable`. */

@@ -84,18 +84,25 @@ export function numbersTable(db: Database): NumbersTable {
   return {
     async waits(span) {
       return (await waits(db, { ...span })).map(({ stage_id, kind, count, waited: waitedMs }) => ({
-        ...{ stageId: StageId.parse(stage_id), kind: RequestKind.parse(kind), count, waitedMs },
+        stageId: StageId.parse(stage_id),
+        kind: RequestKind.parse(kind),
+        count,
+        waitedMs,
       }));
     },
     async longWaits(span, leastMs) {
       return (await longWaits(db, { ...span, leastMs })).map(({ stage_id, decided_at: to, waited: waitedMs }) => ({
-        ...{ stageId: StageId.parse(stage_id), from: new Date(Date.parse(to ?? '') - waitedMs).toISOString(), to },
+        stageId: StageId.parse(stage_id),
+        from: new Date(Date.parse(to ?? '') - waitedMs).toISOString(),
+        to,
       }));
     },
     async openWaits() {
       const rows = db.selectFrom('requests').select(['stage_id', 'created_at']).where('state', '=', 'open');
       return (await rows.orderBy('created_at').execute()).map(({ stage_id, created_at: from }) => ({
-        ...{ stageId: StageId.parse(stage_id), from, to: null },
+        stageId: StageId.parse(stage_id),
+        from,
+        to: null,
       }));
     },
     async approvalWaits(span, limit) {

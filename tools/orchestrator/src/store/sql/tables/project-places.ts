@@ -13,7 +13,10 @@ export function projectPlacesTable(db: Database): ProjectPlacesTable {
         .orderBy('machine_id')
         .execute();
       return rows.map(({ project_id, machine_id, path, remote }) => ({
-        ...{ projectId: ProjectId.parse(project_id), machineId: MachineId.parse(machine_id), path, remote },
+        projectId: ProjectId.parse(project_id),
+        machineId: MachineId.parse(machine_id),
+        path,
+        remote,
       }));
     },
     async save({ projectId, machineId, path, remote }) {

@@ -132,10 +132,20 @@ export function requestsTable(db: Database, known: Known['openRequests']): Reque
       const { numInsertedOrUpdatedRows } = await db
         .insertInto('requests')
         .values({
-          ...{ stage_id: stageId, request_id: requestId, launch_id: launchId, kind, tool_name: toolName },
-          ...{ state: stateOf(decision), stage_title: null, project_id: null, created_at: at },
-          ...{ document: JSON.stringify(request), decision: JSON.stringify(decision) },
-          ...{ outcome, decided_by: by, decided_at: at },
+          stage_id: stageId,
+          request_id: requestId,
+          launch_id: launchId,
+          kind,
+          tool_name: toolName,
+          state: stateOf(decision),
+          stage_title: null,
+          project_id: null,
+          created_at: at,
+          document: JSON.stringify(request),
+          decision: JSON.stringify(decision),
+          outcome,
+          decided_by: by,
+          decided_at: at,
         })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirstOrThrow();

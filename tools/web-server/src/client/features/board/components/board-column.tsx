@@ -62,7 +62,13 @@ export function BoardColumn({ column, RequestSlot, CellsSlot }: BoardColumnProps
           </Link>
         </p>
       )}
-      <DropTarget {...{ column, isPhone, RequestSlot, CellsSlot }} stageIds={isFolded ? [] : stageIds} />
+      <DropTarget
+        column={column}
+        isPhone={isPhone}
+        RequestSlot={RequestSlot}
+        CellsSlot={CellsSlot}
+        stageIds={isFolded ? [] : stageIds}
+      />
     </section>
   );
 }
@@ -90,7 +96,7 @@ function DropTarget({ column, stageIds, isPhone, RequestSlot, CellsSlot }: DropT
   const Rows = CellsSlot ?? (stageIds.length > MOST_DRAWN ? VirtualRows : AllRows);
   return (
     <>
-      <Rows {...{ column, stageIds, isOff, isFixed, RequestSlot }} />
+      <Rows column={column} stageIds={stageIds} isOff={isOff} isFixed={isFixed} RequestSlot={RequestSlot} />
       {lifted !== null && <DropHint stageId={lifted} column={column} />}
     </>
   );

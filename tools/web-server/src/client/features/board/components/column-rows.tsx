@@ -31,7 +31,7 @@ export function AllRows({ column, stageIds, isFixed, isOff, RequestSlot }: Colum
   return (
     <ul className={css.rows} {...list}>
       {stageIds.map((stageId) => (
-        <Row key={stageId} {...{ stageId, isFixed, isOff, RequestSlot }} />
+        <Row key={stageId} stageId={stageId} isFixed={isFixed} isOff={isOff} RequestSlot={RequestSlot} />
       ))}
     </ul>
   );
@@ -112,7 +112,7 @@ export const Row = memo(function Row({ stageId, index, isFixed, isOff, RequestSl
       style={top === undefined ? undefined : { position: 'absolute', top, left: 0, right: 0 }}
       data-dragging={isLifted}
     >
-      <StageRow {...{ stageId, RequestSlot, isOff }} dragHelp={isFixed ? undefined : DRAG_HELP} />
+      <StageRow stageId={stageId} RequestSlot={RequestSlot} isOff={isOff} dragHelp={isFixed ? undefined : DRAG_HELP} />
     </li>
   );
 });

@@ -34,7 +34,9 @@ function ChooseConversation({ projectId }: { projectId: ProjectId }) {
   if (chosen !== null && data !== undefined)
     return (
       <AdoptForm
-        {...{ projectId, conversation: chosen, folder: folderOf(chosen, data.folders) }}
+        projectId={projectId}
+        conversation={chosen}
+        folder={folderOf(chosen, data.folders)}
         back={() => choose(null)}
       />
     );

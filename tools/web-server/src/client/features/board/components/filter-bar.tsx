@@ -53,7 +53,7 @@ function OtherFilters() {
   const { project, group } = filter;
   return (
     <>
-      <Choices {...{ project, group, setFilter }} />
+      <Choices project={project} group={group} setFilter={setFilter} />
       {isFiltering(filter) && (
         <Button
           variant="subtle"

@@ -72,7 +72,7 @@ function ChooseIssues({ projectId }: { projectId: ProjectId }) {
       {data === undefined ? (
         <div className={own.list} aria-busy role="status" aria-label="Reading issues" />
       ) : (
-        <Issues {...{ data, chosen, choose }} />
+        <Issues data={data} chosen={chosen} choose={choose} />
       )}
       <p className={css.about}>Anybody may have written an issue. Read it before you start its stage.</p>
       {take.isSuccess && <Taken reply={take.data} />}
@@ -105,7 +105,7 @@ function Issues({ data: { issues, repository }, chosen, choose }: IssuesProps) {
       <ul className={own.list} aria-label="Issues">
         {issues.map((issue) => (
           <li key={issue.number}>
-            <IssueRow {...{ issue }} isChosen={chosen.includes(issue.number)} toggle={() => toggle(issue.number)} />
+            <IssueRow issue={issue} isChosen={chosen.includes(issue.number)} toggle={() => toggle(issue.number)} />
           </li>
         ))}
       </ul>

@@ -65,7 +65,10 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
           </p>
         )}
         <StageFields
-          {...{ form, set, errors, files }}
+          form={form}
+          set={set}
+          errors={errors}
+          files={files}
           stageId={null}
           startedPhases={null}
           submit={() => void submit(true)}

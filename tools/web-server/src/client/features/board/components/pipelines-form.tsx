@@ -86,11 +86,11 @@ export function PipelinesForm({ project }: { project: Project }) {
           title="From callboard.yaml"
           about="Edit them in that file. They replace other pipelines of the same name."
         >
-          <Given pipelines={ofFile} {...{ open, setOpen }} copy={(one) => add(copyOf(one, forms))} />
+          <Given pipelines={ofFile} open={open} setOpen={setOpen} copy={(one) => add(copyOf(one, forms))} />
         </Group>
       )}
       <Group title="Built in">
-        <Given pipelines={builtIn} {...{ open, setOpen }} copy={(one) => add(copyOf(one, forms))} />
+        <Given pipelines={builtIn} open={open} setOpen={setOpen} copy={(one) => add(copyOf(one, forms))} />
       </Group>
       {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
       <FormEnd>
@@ -152,7 +152,7 @@ interface OwnPipelineProps {
 function OwnPipeline({ form, errors, isOpen, toggle, change, remove }: OwnPipelineProps) {
   const name = form.name.trim() === '' ? 'New pipeline' : form.name;
   return (
-    <Fold name={name} facts={typedFacts(form)} {...{ isOpen, toggle }}>
+    <Fold name={name} facts={typedFacts(form)} isOpen={isOpen} toggle={toggle}>
       <div className={css.row}>
         <TextInput
           label="Name"

@@ -26,7 +26,7 @@ export function StageFields({ form, set, errors, stageId, startedPhases, files, 
   const isOpen = startedPhases === null;
   return (
     <>
-      {isOpen && <PromptBox {...part} {...{ stageId, files, submit }} />}
+      {isOpen && <PromptBox {...part} stageId={stageId} files={files} submit={submit} />}
       {isOpen && mayBeCommand(form.prompt) && (
         <Checkbox
           label="Run as a command"

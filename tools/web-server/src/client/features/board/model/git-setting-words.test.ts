@@ -3,7 +3,11 @@ import { expect, it } from 'vitest';
 import { countWords } from './git-setting-words.ts';
 
 const item = (kind: GitSettingItem['kind']): GitSettingItem => ({
-  ...{ kind, name: 'core.fsmonitor', value: '/tmp/run', file: '/shop/.git/config', contents: null },
+  kind,
+  name: 'core.fsmonitor',
+  value: '/tmp/run',
+  file: '/shop/.git/config',
+  contents: null,
 });
 
 it.each<[GitSettingItem['kind'][], string]>([

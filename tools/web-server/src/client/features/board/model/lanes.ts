@@ -36,8 +36,12 @@ export function lanesOf(view: BoardView, keep: (stage: StageView) => boolean): L
 }
 
 const noStages = (): Record<Column, StageId[]> => ({
-  ...{ backlog: [], ready: [], running: [] },
-  ...{ 'needs-you': [], review: [], done: [] },
+  backlog: [],
+  ready: [],
+  running: [],
+  'needs-you': [],
+  review: [],
+  done: [],
 });
 
 const byName = (a: Lane, b: Lane): number =>

@@ -88,7 +88,8 @@ function layOutPart({ stageIds, edges }: StageGraph): Part {
     .map((id) => ({ id, x: graph.node(id).x, y: graph.node(id).y }))
     .sort((a, b) => a.x - b.x || a.y - b.y);
   return {
-    ...{ width, height },
+    width,
+    height,
     places: Object.fromEntries(inReadingOrder.map(({ id, x, y }) => [id, corner({ x, y })])),
     edges: edges.map(([from, to]) => ({ from, to, points: pointsOf(graph, from, to) })),
   };

@@ -35,7 +35,9 @@ export function nowWords(now: SessionNow): NowWords {
       return { kind: 'text', text: now.text, isCode: false, since: null };
     case 'preparing':
       return {
-        ...{ kind: 'action', isCode: false, since: null },
+        kind: 'action',
+        isCode: false,
+        since: null,
         text: PREPARES[now.toolName] ?? `preparing ${toolTitle(now.toolName)}`,
       };
     case 'tool': {

@@ -15,14 +15,18 @@ export interface PipelineForm {
 }
 
 export const emptyPipeline = (): PipelineForm => ({
-  ...{ key: crypto.randomUUID(), name: '', finish: '' },
+  key: crypto.randomUUID(),
+  name: '',
+  finish: '',
   phases: [emptyPhase()],
 });
 
 /** The project's own pipelines, to be edited. */
 export const pipelineFormsOf = ({ settings }: Pick<Project, 'settings'>): PipelineForm[] =>
   Object.entries(settings.pipelines).map(([name, { phases, finish }]) => ({
-    ...{ key: name, name, finish: finish ?? '' },
+    key: name,
+    name,
+    finish: finish ?? '',
     phases: phasesOf(phases),
   }));
 

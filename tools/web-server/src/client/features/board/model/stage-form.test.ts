@@ -105,6 +105,8 @@ it('begins with the defaults of its project, of which the file decides all but t
   const file = { settings: { defaults: { model: 'haiku' } }, problems: [] };
   const settings = { defaults: { model: 'opus', effort: 'high', mode: 'plan' } };
   expect(emptyStageForm(sampleProject({ settings, file }))).toMatchObject({
-    ...{ model: 'haiku', effort: 'high', permissionMode: 'plan' },
+    model: 'haiku',
+    effort: 'high',
+    permissionMode: 'plan',
   });
 });

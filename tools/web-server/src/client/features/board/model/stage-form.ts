@@ -88,7 +88,13 @@ export const emptyStageForm = (project: Project | undefined): StageForm => ({
 /** The form for the next stage after one: its prompt and its own names are empty, everything else stays. */
 export const nextStageForm = (form: StageForm): StageForm => ({
   ...form,
-  ...{ title: '', prompt: '', isCommand: false, branch: '', dependsOn: [], finish: '', phases: [] },
+  title: '',
+  prompt: '',
+  isCommand: false,
+  branch: '',
+  dependsOn: [],
+  finish: '',
+  phases: [],
 });
 
 /** The form filled with an existing stage. */

@@ -47,7 +47,10 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
   const allow = (press: Press) => {
     const until = ruleEnd(end, Date.now());
     approve.mutate({
-      ...{ decision: 'allow', ...allowWith, updatedPermissions: [offer.suggestion], remember: scope },
+      decision: 'allow',
+      ...allowWith,
+      updatedPermissions: [offer.suggestion],
+      remember: scope,
       ...(until !== undefined && { rememberUntil: until }),
       ...heldFor(press),
     });

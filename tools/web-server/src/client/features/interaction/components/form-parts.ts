@@ -12,7 +12,11 @@ import { VerdictActions } from './verdict-actions.tsx';
  * for their forms to load.
  */
 export const formParts = {
-  ...{ ApprovalBody, ElicitationBody, NetworkBody, PlanBody, QuestionBody },
+  ApprovalBody,
+  ElicitationBody,
+  NetworkBody,
+  PlanBody,
+  QuestionBody,
   RequestMeta,
   VerdictActions,
   /** The class of the scrolling part of a form. */

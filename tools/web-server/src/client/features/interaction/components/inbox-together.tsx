@@ -126,12 +126,18 @@ function TogetherActions({ requests, decideAll }: TogetherProps) {
       </div>
       <div className={request.buttons}>
         <VerdictButton
-          {...{ label: `Deny all ${n}`, hint: 'D', variant: 'default', disabled: off }}
+          label={`Deny all ${n}`}
+          hint={'D'}
+          variant={'default'}
+          disabled={off}
           act={decide('deny')}
           loading={sending === 'deny'}
         />
         <VerdictButton
-          {...{ label: `Allow all ${n}`, hint: 'A', variant: 'filled', disabled: off }}
+          label={`Allow all ${n}`}
+          hint={'A'}
+          variant={'filled'}
+          disabled={off}
           act={decide('allow')}
           loading={sending === 'allow'}
         />

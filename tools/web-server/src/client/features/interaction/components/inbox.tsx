@@ -102,7 +102,15 @@ export function Inbox({ others, hasOthers }: InboxProps) {
         <PaneHead canPick={groups.flatMap(({ requests }) => requests).filter(mayBeDecidedTogether).length > 1} />
         <InboxFilters filter={filter} rows={all} shown={items.length} />
         <InboxList
-          {...{ groups, later, items, wanted, places, others, hasOthers, decideAll, lookAt }}
+          groups={groups}
+          later={later}
+          items={items}
+          wanted={wanted}
+          places={places}
+          others={others}
+          hasOthers={hasOthers}
+          decideAll={decideAll}
+          lookAt={lookAt}
           selected={isTogether ? undefined : selected?.key}
           isFiltered={items.length < all.length}
         />
@@ -149,7 +157,9 @@ function useInboxContent(filter: InboxFilter) {
       stopped: stopped.filter((stage) => matchesInbox(stageRow(stage), shown)),
     };
     return {
-      ...{ groups, later, places },
+      groups,
+      later,
+      places,
       items: inboxItems(rows, shown),
       picked: open.filter((request) => isPicked.has(requestKey(request))),
       all: [...pending.map(requestRow), ...stopped.map(stageRow)],

@@ -44,7 +44,8 @@ export interface Filtered {
 }
 
 export const ofRequest = ({ kind, stakes }: PendingRequest, project: string): Filtered => ({
-  ...{ project, kind },
+  project,
+  kind,
   risks: stakes.length === 0 ? [NOTHING_KNOWN] : stakes.map(({ code }) => code),
 });
 

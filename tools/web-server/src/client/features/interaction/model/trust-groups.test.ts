@@ -3,7 +3,9 @@ import { expect, it } from 'vitest';
 import { trustGroups } from './trust-groups.ts';
 
 const item = (kind: TrustItem['kind'], value: string, isNew = true): TrustItem => ({
-  ...{ kind, value, isNew },
+  kind,
+  value,
+  isNew,
   text: 'It does something.',
   file: '.claude/settings.json',
 });

@@ -94,7 +94,13 @@ export function Composer({
           onKeyDown={onKeyDown}
           onPaste={(event) => takeFiles(event, event.clipboardData, files.add)}
         />
-        <SendButton off={sending.isOff} busy={sending.isBusy} {...{ isWorking, isChecking }} submit={sending.submit} />
+        <SendButton
+          off={sending.isOff}
+          busy={sending.isBusy}
+          isWorking={isWorking}
+          isChecking={isChecking}
+          submit={sending.submit}
+        />
       </div>
       <div className={css.foot}>
         {mayBeCommand(text) && <CommandSwitch isOn={wantsCommand} set={setWantsCommand} />}

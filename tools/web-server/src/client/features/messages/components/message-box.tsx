@@ -44,9 +44,24 @@ export function MessageBox({ stageId, chips }: { stageId: StageId; chips?: React
     <section className={css.box} aria-label="Write to Claude">
       {state !== null && <ReplacedMessages stageId={stageId} isWorking={isWorking} />}
       {state !== null && (
-        <MessageQueue {...{ stageId, isWorking, isChecking, isInTerminal, isOnHold: isStageOnHold }} />
+        <MessageQueue
+          stageId={stageId}
+          isWorking={isWorking}
+          isChecking={isChecking}
+          isInTerminal={isInTerminal}
+          isOnHold={isStageOnHold}
+        />
       )}
-      <Composer {...{ stageId, state, isDone, isAlarmed, isInTerminal, isOnHold: isStageOnHold, isChecking, chips }} />
+      <Composer
+        stageId={stageId}
+        state={state}
+        isDone={isDone}
+        isAlarmed={isAlarmed}
+        isInTerminal={isInTerminal}
+        isOnHold={isStageOnHold}
+        isChecking={isChecking}
+        chips={chips}
+      />
     </section>
   );
 }

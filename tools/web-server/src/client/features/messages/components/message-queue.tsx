@@ -88,7 +88,8 @@ function Held({ stageId }: { stageId: StageId }) {
   });
   const isAlarmed = session?.alarm != null;
   const { why, action } = heldWords({
-    ...{ isAlarmed, sinceAlarm: session?.heldSinceAlarm ?? false },
+    isAlarmed,
+    sinceAlarm: session?.heldSinceAlarm ?? false,
     goesOn: session?.limitWait?.goesOnAt != null,
   });
   return (

@@ -45,7 +45,11 @@ export function Bars({ figure, isByDay }: BarsProps) {
             <>
               <XAxis {...scale} tickFormatter={format} tickLine={false} axisLine={false} />
               <YAxis
-                {...{ type: 'category', dataKey: 'key', width: LABEL_WIDTH, interval: 0, tick: TICK }}
+                type={'category'}
+                dataKey={'key'}
+                width={LABEL_WIDTH}
+                interval={0}
+                tick={TICK}
                 tickFormatter={(key: string) => cut(bars.find((bar) => bar.key === key)?.label ?? key)}
                 tickLine={false}
                 stroke="var(--line-strong)"
@@ -63,7 +67,9 @@ export function Bars({ figure, isByDay }: BarsProps) {
           {series.map(({ key, look }) => (
             <Bar
               key={key}
-              {...{ stackId: 'all', maxBarSize: isByDay ? 32 : 18, isAnimationActive: false }}
+              stackId={'all'}
+              maxBarSize={isByDay ? 32 : 18}
+              isAnimationActive={false}
               dataKey={(bar: OneBar) => bar.parts[key] ?? 0}
               fill={fillOf(look)}
               stroke={strokeOf(look)}

@@ -28,7 +28,10 @@ export function FigureTable({ name, table }: FigureTableProps) {
     <>
       <div className={css.tools}>
         <Button
-          {...{ variant: 'subtle', color: 'gray', size: 'compact-sm', className: css.tool }}
+          variant={'subtle'}
+          color={'gray'}
+          size={'compact-sm'}
+          className={css.tool}
           aria-expanded={isOpen}
           aria-controls={id}
           aria-label={`${name}, as a table`}
@@ -38,7 +41,10 @@ export function FigureTable({ name, table }: FigureTableProps) {
           Table
         </Button>
         <Button
-          {...{ variant: 'subtle', color: 'gray', size: 'compact-sm', className: css.tool }}
+          variant={'subtle'}
+          color={'gray'}
+          size={'compact-sm'}
+          className={css.tool}
           aria-label={`Export CSV: ${name}`}
           rightSection={<IconDownload size={14} aria-hidden />}
           onClick={save}

@@ -34,7 +34,9 @@ export default function NumbersPage() {
         <h1>Numbers</h1>
         {numbers.data !== undefined && <Days numbers={numbers.data} />}
         <AddressSwitch
-          {...{ name: 'range', label: 'Days', value: String(range) }}
+          name={'range'}
+          label={'Days'}
+          value={String(range)}
           options={RANGES.map((days) => ({ value: String(days), label: `${days} days` }))}
         />
       </div>

@@ -10,8 +10,11 @@ const [form, gone] = [StageId.parse('STAGE-1'), StageId.parse('STAGE-2')];
 const [shop, site] = [ProjectId.parse('shop'), ProjectId.parse('site')];
 
 const NOTHING: Numbers = {
-  ...{ from: '2026-03-24', to: '2026-03-30', timeZone: 'Europe/Berlin' },
-  ...{ since: '2026-03-23T23:00:00.000Z', until: '2026-03-30T22:00:00.000Z' },
+  from: '2026-03-24',
+  to: '2026-03-30',
+  timeZone: 'Europe/Berlin',
+  since: '2026-03-23T23:00:00.000Z',
+  until: '2026-03-30T22:00:00.000Z',
   waits: { days: [], stages: [] },
   rules: { days: [], uses: [], texts: [], medianWaitMs: null, answers: 0 },
   spending: { timeZone: 'Europe/Berlin', from: '2026-03-24', to: '2026-03-30', days: [] },
@@ -46,10 +49,13 @@ const MUCH: Numbers = {
       { ruleId: 'r1', rule: 'Bash(npm test)', projectId: shop },
       { ruleId: 'r2', rule: 'Bash(npm run lint)', projectId: shop },
     ],
-    ...{ medianWaitMs: 30_000, answers: 3 },
+    medianWaitMs: 30_000,
+    answers: 3,
   },
   spending: {
-    ...{ timeZone: 'Etc/UTC', from: '2026-03-24', to: '2026-03-30' },
+    timeZone: 'Etc/UTC',
+    from: '2026-03-24',
+    to: '2026-03-30',
     days: [
       { day: '2026-03-29', projectId: shop, usd: 1.5, tokens: 20_000 },
       { day: '2026-03-29', projectId: site, usd: 0.5, tokens: 90_000 },
@@ -57,7 +63,11 @@ const MUCH: Numbers = {
     ],
   },
   timeline: {
-    ...{ leftOut: 40, starts: 39, ranMs: 50 * HOUR_MS, waitsLeftOut: 0, leastMs: 302_400 },
+    leftOut: 40,
+    starts: 39,
+    ranMs: 50 * HOUR_MS,
+    waitsLeftOut: 0,
+    leastMs: 302_400,
     launches: [{ stageId: form, startedAt: '2026-03-30T08:00:00.000Z', endedAt: '2026-03-30T12:00:00.000Z' }],
     waits: [{ stageId: form, from: '2026-03-30T09:00:00.000Z', to: '2026-03-30T09:45:00.000Z' }],
   },

@@ -109,7 +109,10 @@ function Line({ row, title, isGone }: LineProps) {
           {waits.map(({ key, start, length }) => (
             <rect
               key={key}
-              {...{ x: percent(start), y: 3, width: percent(Math.max(length, LEAST_PERCENT / 100)), height: 10 }}
+              x={percent(start)}
+              y={3}
+              width={percent(Math.max(length, LEAST_PERCENT / 100))}
+              height={10}
               className={css.waited}
               fill={fillOf(4)}
             />

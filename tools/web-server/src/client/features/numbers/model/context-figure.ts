@@ -11,7 +11,8 @@ export function contextFigure({ stages, projects }: Pick<BoardView, 'stages' | '
     .toSorted((a, b) => b.percentage - a.percentage);
   return {
     chart: {
-      ...{ measure: 'percent', total: used.length },
+      measure: 'percent',
+      total: used.length,
       series: used.length === 0 ? [] : [{ key: 'used', label: 'Used', look: 1 }],
       bars: used
         .slice(0, MOST_BARS)

@@ -38,7 +38,9 @@ export function spendingFigure(
   if (view === 'project')
     return {
       chart: {
-        ...{ measure, series, total: projects.length },
+        measure,
+        series,
+        total: projects.length,
         bars: projects
           .slice(0, MOST_BARS)
           .map(([key, value]) => ({ key, label: nameOf.get(key) ?? key, parts: { [seriesOf(key)]: value } })),
@@ -55,9 +57,12 @@ export function spendingFigure(
   const byDay = Map.groupBy(spending.days, ({ day }) => day);
   return {
     chart: {
-      ...{ measure, series, total: days.length },
+      measure,
+      series,
+      total: days.length,
       bars: days.map((day) => ({
-        ...{ key: day, label: dayWords(day) },
+        key: day,
+        label: dayWords(day),
         parts: Object.fromEntries(addUp(byDay.get(day) ?? [], ({ projectId }) => seriesOf(projectId), amountOf)),
       })),
     },

@@ -40,8 +40,10 @@ export function timelineRows({ timeline, waits: ended, since, until }: Numbers, 
   const stretch = (span: Span): Stretch => {
     const at = clip(span);
     return {
-      ...{ key: `${span.from} ${span.to}`, isOpen: span.to === null },
-      ...{ start: (at.start - begin) / (end - begin), length: (at.end - at.start) / (end - begin) },
+      key: `${span.from} ${span.to}`,
+      isOpen: span.to === null,
+      start: (at.start - begin) / (end - begin),
+      length: (at.end - at.start) / (end - begin),
     };
   };
   const lasted = (spans: readonly Span[]) => sumOf(spans.map(clip), (at) => at.end - at.start);
@@ -58,19 +60,20 @@ export function timelineRows({ timeline, waits: ended, since, until }: Numbers, 
       const waited = waits.get(stageId) ?? [];
       return {
         stageId,
-        ...{ launches: spans.map(stretch), waits: waited.map(stretch) },
-        ...{
-          ranMs: lasted(spans),
-          waitedMs: waitedOf.get(stageId) ?? 0,
-          isWaiting: waited.some(({ to }) => to === null),
-        },
+        launches: spans.map(stretch),
+        waits: waited.map(stretch),
+        ranMs: lasted(spans),
+        waitedMs: waitedOf.get(stageId) ?? 0,
+        isWaiting: waited.some(({ to }) => to === null),
       };
     })
     .toSorted((a, b) => lastOf(b) - lastOf(a));
 }
 
 const spanOf = ({ stageId, startedAt, endedAt }: Numbers['timeline']['launches'][number]) => ({
-  ...{ stageId, from: startedAt, to: endedAt },
+  stageId,
+  from: startedAt,
+  to: endedAt,
 });
 
 /** The launches and waits of the time line as a table, the newest first. */

@@ -37,7 +37,9 @@ function byDay(days: readonly string[], waits: Numbers['waits']['days']): Figure
   const of = Map.groupBy(waits, ({ day }) => day);
   return {
     chart: {
-      ...{ measure: 'duration', series: seriesOf(waits), total: days.length },
+      measure: 'duration',
+      series: seriesOf(waits),
+      total: days.length,
       bars: days.map((day) => ({ key: day, label: dayWords(day), parts: partsOf(of.get(day) ?? []) })),
     },
     table: {
@@ -53,7 +55,9 @@ function byStage(waits: Numbers['waits']['stages'], { titleOf, projectOf }: Name
     .toSorted((a, b) => b.waitedMs - a.waitedMs);
   return {
     chart: {
-      ...{ measure: 'duration', series: seriesOf(waits), total: stages.length },
+      measure: 'duration',
+      series: seriesOf(waits),
+      total: stages.length,
       bars: stages
         .slice(0, MOST_BARS)
         .map(({ stageId, of }) => ({ key: stageId, label: titleOf(stageId), parts: partsOf(of) })),
@@ -78,7 +82,9 @@ function byKind(waits: Numbers['waits']['days']): Figure {
   const kinds = [...Map.groupBy(waits, ({ kind }) => kind)].toSorted(([, a], [, b]) => waitedOf(b) - waitedOf(a));
   return {
     chart: {
-      ...{ measure: 'duration', series: seriesOf(waits), total: kinds.length },
+      measure: 'duration',
+      series: seriesOf(waits),
+      total: kinds.length,
       bars: kinds.map(([kind, of]) => ({ key: kind, label: kindName(kind), parts: { [kind]: waitedOf(of) } })),
     },
     table: {

@@ -30,7 +30,7 @@ export function OutgoingPart() {
       {data !== undefined && data.length > 0 && (
         <ul className={css.list} aria-label="Outgoing">
           {data.map((webhook) => (
-            <WebhookRow key={webhook.webhookId} {...{ webhook, projects }} edit={() => setEdited(webhook)} />
+            <WebhookRow key={webhook.webhookId} webhook={webhook} projects={projects} edit={() => setEdited(webhook)} />
           ))}
         </ul>
       )}
@@ -49,7 +49,9 @@ export function OutgoingPart() {
         title={edited === 'new' || edited === null ? 'Add an outgoing call' : `Edit ${edited.name}`}
         size={560}
       >
-        {edited !== null && <WebhookForm webhook={edited === 'new' ? null : edited} {...{ projects, close }} />}
+        {edited !== null && (
+          <WebhookForm webhook={edited === 'new' ? null : edited} projects={projects} close={close} />
+        )}
       </Dialog>
     </>
   );

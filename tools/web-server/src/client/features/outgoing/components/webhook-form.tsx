@@ -51,8 +51,8 @@ export function WebhookForm({ webhook, projects, close }: WebhookFormProps) {
         data-autofocus
         required
       />
-      <TargetFields {...{ webhook, fields, errors, set }} />
-      <Choices {...{ fields, errors, set, projects }} />
+      <TargetFields webhook={webhook} fields={fields} errors={errors} set={set} />
+      <Choices fields={fields} errors={errors} set={set} projects={projects} />
       <div className={css.end}>
         {save.isError && (
           <div className={css.failure}>

@@ -39,13 +39,28 @@ const NOTHING = { url: '', secret: '', argv: '', seconds: '30', server: '', topi
 export function fieldsOf(webhook: Webhook | null): WebhookFields {
   if (webhook === null)
     return {
-      ...{ ...NOTHING, form: 'webhook', setsTarget: true, name: '', allowsThisMachine: false },
-      ...{ signals: ['waiting', 'failed', 'finished'], afterMinutes: 0, projectIds: [], tellsSettled: true },
+      ...NOTHING,
+      form: 'webhook',
+      setsTarget: true,
+      name: '',
+      allowsThisMachine: false,
+      signals: ['waiting', 'failed', 'finished'],
+      afterMinutes: 0,
+      projectIds: [],
+      tellsSettled: true,
     };
   const { form, name, signals, afterMinutes, projectIds, tellsSettled } = webhook;
   return {
-    ...{ ...NOTHING, form, setsTarget: false, name, allowsThisMachine: false, server: usualServer(form) },
-    ...{ signals, afterMinutes, projectIds: projectIds ?? [], tellsSettled },
+    ...NOTHING,
+    form,
+    setsTarget: false,
+    name,
+    allowsThisMachine: false,
+    server: usualServer(form),
+    signals,
+    afterMinutes,
+    projectIds: projectIds ?? [],
+    tellsSettled,
   };
 }
 
@@ -72,7 +87,10 @@ const linesOf = (text: string): string[] => text.replace(/\n+$/, '').split('\n')
 export function readFields(fields: WebhookFields) {
   const { setsTarget, name, signals, afterMinutes, projectIds, tellsSettled } = fields;
   const choices = {
-    ...{ name, signals, afterMinutes, tellsSettled },
+    name,
+    signals,
+    afterMinutes,
+    tellsSettled,
     projectIds: projectIds.length === 0 ? null : projectIds,
   };
   const parsed = setsTarget

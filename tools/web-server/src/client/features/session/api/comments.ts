@@ -112,7 +112,9 @@ export function useWriting(stageId: StageId, ends: Ends) {
     }
   }
   return {
-    ...{ stageId, writing, isFinishing },
+    stageId,
+    writing,
+    isFinishing,
     error: saving.error ?? removing.error,
     /** Keeps it as a draft; resolves when the server has it. */
     finish: () => end((useReviewUi.getState().writing[stageId]?.text ?? '').trim() === '' ? removing : saving),

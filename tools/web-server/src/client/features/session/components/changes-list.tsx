@@ -70,7 +70,9 @@ export function ChangesList({ stageId, diff, list, writing, me, end }: ChangesLi
             className={css.row}
             style={{ transform: `translateY(${start}px)` }}
           >
-            {rows[index] !== undefined && <Row {...{ stageId, diff, list, writing, me }} row={rows[index]} />}
+            {rows[index] !== undefined && (
+              <Row stageId={stageId} diff={diff} list={list} writing={writing} me={me} row={rows[index]} />
+            )}
           </div>
         ))}
       </div>
@@ -125,7 +127,11 @@ function Row({ stageId, diff, row, list, writing, me }: RowProps) {
     case 'comment':
       return (
         <CommentRow
-          {...{ stageId, me, writing, target: list.target, isAside: row.isAside }}
+          stageId={stageId}
+          me={me}
+          writing={writing}
+          target={list.target}
+          isAside={row.isAside}
           comment={list.comments.find(({ id }) => id === row.id) ?? null}
         />
       );

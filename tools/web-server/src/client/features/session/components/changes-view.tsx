@@ -61,9 +61,15 @@ export function ChangesView({ stage, diff, range, commits, isPane, isLoading, re
     <div className={css.frame} ref={ref}>
       <ChangesHead
         stage={stage}
-        {...{ diff, range, commits }}
+        diff={diff}
+        range={range}
+        commits={commits}
         viewed={diff.files.filter(list.isViewed).length}
-        {...{ isLoading, reload, isSplit, toggleSplit, showsTree }}
+        isLoading={isLoading}
+        reload={reload}
+        isSplit={isSplit}
+        toggleSplit={toggleSplit}
+        showsTree={showsTree}
         canSplit={isPane || width >= WIDE_ENOUGH.split}
         areAllOpen={list.areAllOpen}
         openAll={list.openAll}
@@ -78,11 +84,13 @@ export function ChangesView({ stage, diff, range, commits, isPane, isLoading, re
         {showsTree && (
           <ChangesTree files={diff.files} current={list.current} isViewed={list.isViewed} choose={choose} />
         )}
-        <ChangesList stageId={stage.id} {...{ diff, list, writing, me, end }} />
+        <ChangesList stageId={stage.id} diff={diff} list={list} writing={writing} me={me} end={end} />
       </div>
       <ReviewBar
         stage={stage}
-        {...{ me, comments, writing }}
+        me={me}
+        comments={comments}
+        writing={writing}
         hasChanges={diff.files.length > 0}
         goTo={list.goToComment}
       />

@@ -163,7 +163,9 @@ function Known(props: KnownProps) {
 
 /** What is sent is what the plan showed. */
 const orderOf = ({ method, head, tree, uncommittedCount }: MergePlan, message: string) => ({
-  ...{ merge: method, head, tree },
+  merge: method,
+  head,
+  tree,
   ...(uncommittedCount > 0 && { commit: { message } }),
   ...(method === 'squash' && { message }),
 });

@@ -43,7 +43,14 @@ export function PullRequestPanel({ stage, done }: PullRequestPanelProps) {
         <Loader size="sm" color="gray" role="img" aria-label="Reading the remote" />
       )}
       {plan !== undefined && (
-        <Plan {...{ stage, done, plan, open }} isReading={isFetching} readAgain={() => void refetch()} />
+        <Plan
+          stage={stage}
+          done={done}
+          plan={plan}
+          open={open}
+          isReading={isFetching}
+          readAgain={() => void refetch()}
+        />
       )}
     </>
   );

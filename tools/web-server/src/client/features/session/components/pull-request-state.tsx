@@ -60,7 +60,9 @@ function ToClaude({ stage, pullRequest, done }: PullRequestStateProps) {
     <>
       {isChoosing && (
         <Comments
-          {...{ stage, pullRequest, isOff }}
+          stage={stage}
+          pullRequest={pullRequest}
+          isOff={isOff}
           send={(comments) => send.mutate({ comments })}
           isSending={send.isPending}
         />

@@ -46,7 +46,7 @@ export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: Re
   return (
     <section className={css.bar} aria-label="Comments">
       <ReviewOutcome stage={stage} />
-      {isOpen && <CommentList {...{ comments, me, goTo, left, choose }} />}
+      {isOpen && <CommentList comments={comments} me={me} goTo={goTo} left={left} choose={choose} />}
       {send.isError && <ErrorNote lead="Not sent." error={send.error} stageId={stage.id} />}
       <div className={css.summary}>
         {comments.length > 0 && (

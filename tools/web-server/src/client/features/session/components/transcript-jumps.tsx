@@ -25,7 +25,7 @@ export function JumpButtons(jumps: Jumps) {
     unseen: () => latest.current.toUnseen?.(),
   }));
   const { isAwayFromEnd, isAsked } = jumps;
-  return <Buttons {...{ isAwayFromEnd, isAsked, to }} hasUnseen={jumps.toUnseen !== null} />;
+  return <Buttons isAwayFromEnd={isAwayFromEnd} isAsked={isAsked} to={to} hasUnseen={jumps.toUnseen !== null} />;
 }
 
 interface ButtonsProps {

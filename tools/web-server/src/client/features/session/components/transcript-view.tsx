@@ -110,7 +110,9 @@ function useParts(stage: StageView, { pending, RequestSlot, goneBack, openIds }:
       </div>
     );
     return {
-      ...{ stageId, goneBack, folder },
+      stageId,
+      goneBack,
+      folder,
       isOpen: ({ id }) => openIds.has(id),
       requestAt: (toolUseId) => pending.find((request) => request.toolUseId === toolUseId),
       requestsOf: (toolUseId) => pending.filter((request) => request.toolUseId === toolUseId).map(slot),

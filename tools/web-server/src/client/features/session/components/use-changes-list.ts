@@ -95,21 +95,42 @@ export function useChangesList(input: ChangesListInput) {
   useEffect(() => void stay(), [rows.length]);
   const goToRow = (at: number) => virtualizer.scrollToIndex(at, { align: 'auto' });
   const jumps = useCommentJumps({
-    ...{ files, rows, comments, isOpen },
+    files,
+    rows,
+    comments,
+    isOpen,
     open: (file) => setOpen(file, true),
     show: (at) => virtualizer.scrollToIndex(at, { align: 'center' }),
     showFile: (file) => scrollTo(file),
   });
   const { finish } = writing;
   const hand = useLineHand({
-    ...{ stageId, files, rows, loadedOf, finish, first: first?.index ?? 0 },
+    stageId,
+    files,
+    rows,
+    loadedOf,
+    finish,
+    first: first?.index ?? 0,
     scrollTo: goToRow,
     goToNext: jumps.goToNext,
   });
   const whole = useReviewUi((ui) => ui.whole);
   return {
-    ...{ box, rows, virtualizer, top, current, loadedOf, isOpen, setOpen, isViewed, setViewed, goTo, comments, hand },
-    ...{ target: jumps.target, goToComment: jumps.goTo },
+    box,
+    rows,
+    virtualizer,
+    top,
+    current,
+    loadedOf,
+    isOpen,
+    setOpen,
+    isViewed,
+    setViewed,
+    goTo,
+    comments,
+    hand,
+    target: jumps.target,
+    goToComment: jumps.goTo,
     /** Below the last file. */
     isPastEnd: first === undefined && offset > 0,
     isWhole: ({ path }: FileDiff) => whole[fileKey(stageId, path)] ?? false,

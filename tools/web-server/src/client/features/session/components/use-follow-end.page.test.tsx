@@ -16,7 +16,11 @@ function followedBox() {
     useFollowEnd(
       { current: box },
       {
-        ...{ isFollowing: true, setFollowing, hasRows: true, hasForms: false, size: height.drawn },
+        isFollowing: true,
+        setFollowing,
+        hasRows: true,
+        hasForms: false,
+        size: height.drawn,
         measured: () => height.measured,
         scrollToEnd: () => undefined,
         scrollToOffset: () => undefined,

@@ -42,8 +42,14 @@ it('shows every line once on its side, in order, whatever the patch', () => {
 
 const file = (path: string): FileDiff =>
   FileDiff.parse({
-    ...{ path, oldPath: null, status: 'modified', oldMode: '100644', newMode: '100644' },
-    ...{ additions: 1, deletions: 0, isBinary: false },
+    path,
+    oldPath: null,
+    status: 'modified',
+    oldMode: '100644',
+    newMode: '100644',
+    additions: 1,
+    deletions: 0,
+    isBinary: false,
   });
 
 it('has a head for each file, and below it what is open and known', () => {

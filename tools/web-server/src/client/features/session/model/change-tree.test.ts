@@ -5,8 +5,14 @@ import { inTreeOrder, treeRows } from './change-tree.ts';
 
 const file = (path: string): FileDiff =>
   FileDiff.parse({
-    ...{ path, oldPath: null, status: 'modified', oldMode: '100644', newMode: '100644' },
-    ...{ additions: 1, deletions: 0, isBinary: false },
+    path,
+    oldPath: null,
+    status: 'modified',
+    oldMode: '100644',
+    newMode: '100644',
+    additions: 1,
+    deletions: 0,
+    isBinary: false,
   });
 
 const drawn = (paths: string[], closed: string[] = []) =>

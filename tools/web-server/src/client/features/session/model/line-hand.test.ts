@@ -6,8 +6,15 @@ import { patchLines } from './patch.ts';
 
 const file = (path: string) =>
   FileDiff.parse({
-    ...{ path, oldPath: null, status: 'modified', oldMode: '100644', newMode: '100644', isBinary: false },
-    ...{ additions: 1, deletions: 1, version: 'aa..bb' },
+    path,
+    oldPath: null,
+    status: 'modified',
+    oldMode: '100644',
+    newMode: '100644',
+    isBinary: false,
+    additions: 1,
+    deletions: 1,
+    version: 'aa..bb',
   });
 const files = [file('a.ts'), file('b.ts')];
 const lines = patchLines('@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n');

@@ -6,7 +6,11 @@ import { inOrderOf, placeComments } from './placed-comments.ts';
 const lines = patchLines('@@ -1,4 +1,4 @@\n one\n-two\n+2\n three\n four\n');
 const file = { version: 'aa..bb' };
 const comment = (side: DiffSide, endLine: number, more: object = {}) => ({
-  ...{ path: 'a.ts', side, endLine, version: side === 'old' ? 'aa' : 'bb', quote: 'one' },
+  path: 'a.ts',
+  side,
+  endLine,
+  version: side === 'old' ? 'aa' : 'bb',
+  quote: 'one',
   ...more,
 });
 const places = (...comments: ReturnType<typeof comment>[]) => [...placeComments(file, lines, comments).keys()];

@@ -6,7 +6,15 @@ import { foldTakenBack, takenBackBy } from './taken-back.ts';
 
 const MESSAGE = MessageId.parse('00000000-0000-7000-8000-000000000001');
 const gone = (id: string, from: number, to: number, change: Partial<GoneBack> = {}): GoneBack => ({
-  ...{ id, messageId: MESSAGE, at: at(9), by: 'Ada', from, to, files: true, conversation: true, canUndo: false },
+  id,
+  messageId: MESSAGE,
+  at: at(9),
+  by: 'Ada',
+  from,
+  to,
+  files: true,
+  conversation: true,
+  canUndo: false,
   ...change,
 });
 const text = (index: number) => entry(index, 'text', { text: `t${index}`, blockId: `b${index}` });
