@@ -33,12 +33,13 @@ it('sends a message now by interrupting, reorders the queue, and takes back a st
   await expect.poll(() => texts(kit, stageId)).toEqual(['At once.', 'Later.']);
   await client.state(stageId, 'idle');
 
+  // Words that stand in no prompt of Claude Code's own: once Claude has read it, an interrupt does not take the message back.
   const begin = async (name: string) => {
     const message = prompt({ steps: [{ text: name, gate: name }] }, name);
     await client.command('send_message', { stageId, message });
     await model.waitForRequest((request) => JSON.stringify(request.messages).includes(name));
   };
-  await begin('First');
+  await begin('turn-one-begins');
   const [a, b, c] = await Promise.all(
     ['A.', 'B.', 'C.'].map((text) => client.command('send_message', { stageId, message: said(text) })),
   );
@@ -50,7 +51,7 @@ it('sends a message now by interrupting, reorders the queue, and takes back a st
   await expect.poll(() => texts(kit, stageId)).toEqual(['At once.', 'Later.', 'B.', 'C.', 'A.']);
   await client.state(stageId, 'idle');
 
-  await begin('Second');
+  await begin('turn-two-begins');
   await client.command('send_message', { stageId, message: 'Not read', mode: 'steer' });
   await client.event('message-sent', ({ text }) => text === 'Not read');
   await client.command('interrupt', { stageId });
