@@ -199,7 +199,7 @@ const mergeMessage = (branch: string, into: string): string => `Merge branch '${
  * Returns the commit by which a branch took in what was planned, whatever was added to it since; null if it did not.
  * @throws OperationalError `worktree_failed`
  */
-export async function findMerge(git: Git, project: Project, planned: Merged): Promise<string | null> {
+async function findMerge(git: Git, project: Project, planned: Merged): Promise<string | null> {
   const { into, head, previous, commit } = planned;
   if (previous === null) return commit;
   // The commit was made before it was merged, so its id tells.

@@ -88,7 +88,7 @@ export function stoppedWords(stage: StageView): StageWords {
 }
 
 /** The background tasks that the stage waits for. */
-export const taskNames = (session: Pick<SessionSummary, 'backgroundTasks'>): string =>
+const taskNames = (session: Pick<SessionSummary, 'backgroundTasks'>): string =>
   awaitedTasks(session)
     .map(({ command, description }) => command ?? description)
     .join(', ');
