@@ -5,6 +5,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { commitAll } from '../../test-support/git.ts';
 import { itAll } from '../../test-support/it-all.ts';
+import { callApi } from '../support/api.ts';
 import { DOT, gated, messageBox, openStage, queuedRows } from '../support/open-stage.ts';
 import { apiOf } from '../support/scene.ts';
 import { turnTo } from '../support/turn-to.ts';
@@ -41,6 +42,26 @@ async function give(target: Locator, event: 'paste' | 'drop', name: string): Pro
     { event, name, base64: DOT.toString('base64') },
   );
 }
+
+it('keeps the message box free while notices are shown, also on a phone', async () => {
+  const run = { name: 'Bash', input: { command: 'touch it-ran', description: 'Leave a mark' } };
+  const { page, origin, stage, errors } = await openStage({ steps: [{ tools: [run] }, { text: 'Done.' }] }, 'Run it');
+  await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
+  const asked = await (await callApi(origin, 'GET', `/api/sessions/${stage.id}/pending`)).json();
+  const [{ requestId }] = asked.pending;
+  await callApi(origin, 'POST', `/api/sessions/${stage.id}/approve`, { requestId, decision: 'allow' });
+  const notice = page.getByRole('alert').filter({ hasText: 'Allowed elsewhere' });
+  const overlaps = async () => {
+    const box = await messageBox(page).boundingBox();
+    const over = await notice.boundingBox();
+    return box === null || over === null ? null : over.y + over.height > box.y && over.y < box.y + box.height;
+  };
+  await notice.waitFor();
+  await expect.poll(overlaps).toBe(false);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expect.poll(overlaps).toBe(false);
+  expect(errors).toEqual([]);
+});
 
 itAll(
   'completes file paths after @, and the commands and models that Claude Code has, including those of the repository',
