@@ -73,7 +73,7 @@ it('adds a kind of request with the three files of the guide, one of them its te
 
   await succeeds(process.execPath, 'scripts/write-kinds.ts');
   await succeeds(process.execPath, 'scripts/write-api-docs.ts');
-  expect(await readFile(join(copy, 'docs/events.md'), 'utf8')).toContain('`branch-requested`');
+  expect(await readFile(join(copy, 'docs/reference.md'), 'utf8')).toContain('`branch-requested`');
 
   const tsc = join(modules, '.bin/tsc');
   for (const project of ['tsconfig.node.json', 'tools/web-server/tsconfig.client.json'])

@@ -1,15 +1,10 @@
-/**
- * Generates the tables between the markers of `docs/events.md` and `docs/api.md` from the schemas in the code. Run it after a
- * change of the contract: `node scripts/write-api-docs.ts`.
- */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** Writes `docs/reference.md` from the schemas in the code; `npm run build` does it. */
 import { join } from 'node:path';
 import { type ProblemCode, problems } from '@callboard/contract';
 import { problemMeanings } from '../tools/web-server/src/server/openapi/problem-meanings.ts';
+import { place } from './bundles.ts';
 import { eventTable, shapeTables, streamEventTable } from './event-tables.ts';
 import { markdownTable } from './markdown-table.ts';
-
-const docs = join(import.meta.dirname, '../docs');
 
 const problemTable = (): string =>
   markdownTable(
@@ -21,25 +16,33 @@ const problemTable = (): string =>
     ]),
   );
 
-const tables: Readonly<Record<string, () => string>> = {
-  problems: problemTable,
-  events: eventTable,
-  'stream events': streamEventTable,
-  shapes: shapeTables,
-};
+/** Returns the page: the codes of errors, the events, and the shapes of what they carry. */
+export const reference = (): string => `# Reference
 
-/** Returns the text with its tables regenerated. */
-export function withTables(text: string): string {
-  return text.replaceAll(
-    /(<!-- generated: (.+?) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_, head: string, name: string, end: string) => {
-      const table = tables[name];
-      if (table === undefined) throw new Error(`unknown table "${name}"`);
-      return `${head}\n${table()}\n\n${end}`;
-    },
-  );
-}
+Written by \`npm run build\` from the schemas; not kept in git. [API](api.md) and [events](events.md) say how to use it, and
+\`/api/openapi.json\` of a running Callboard has every route.
 
-export const documents = ['events.md', 'api.md'].map((name) => join(docs, name));
+## Error codes
 
-if (import.meta.main) for (const file of documents) writeFileSync(file, withTables(readFileSync(file, 'utf8')));
+${problemTable()}
+
+## Stored events
+
+${eventTable()}
+
+## Events that are not stored
+
+They have no \`id\` (\`resync\` has the one after which the stream goes on), and are never replayed.
+
+${streamEventTable()}
+
+## Shapes
+
+A field with a question mark may be missing; the others are always there, if only as null.
+
+${shapeTables()}
+`;
+
+export const writeReference = (): void => place(join(import.meta.dirname, '../docs/reference.md'), reference());
+
+if (import.meta.main) writeReference();

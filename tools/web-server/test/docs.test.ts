@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { eventData, problems, streamEventData } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { documents, withTables } from '../../../scripts/write-api-docs.ts';
+import { reference } from '../../../scripts/write-api-docs.ts';
 
-it.each(documents.map((file) => [basename(file), file] as const))(
-  'docs/%s has the tables of the contract',
-  (_, file) => {
-    const text = readFileSync(file, 'utf8');
-    expect(text, 'run: node scripts/write-api-docs.ts').toBe(withTables(text));
-    for (const [, shape] of text.matchAll(/\]\(#(\w+)\)/g)) expect(text.toLowerCase()).toContain(`# ${shape}`);
-  },
-);
+it('the reference has every error code and event, and each shape that it names', () => {
+  const text = reference();
+  for (const name of [...Object.keys(problems), ...Object.keys(eventData), ...Object.keys(streamEventData)])
+    expect(text).toContain(`| \`${name}\` `);
+  const shapes = [...text.matchAll(/\]\(#(\w+)\)/g)].map(([, shape]) => shape);
+  expect(shapes.length).toBeGreaterThan(10);
+  for (const shape of shapes) expect(text.toLowerCase()).toContain(`### ${shape}\n`);
+});

@@ -39,7 +39,7 @@ interface RetryWords {
  */
 export interface RequestKindDefinition {
   recognise: Recognition;
-  /** When `<kind>-requested` is sent, for `docs/events.md`. */
+  /** When `<kind>-requested` is sent, for `docs/reference.md`. */
   eventMeaning: string;
   /** Whether the CLI repeats open requests in its reply to `initialize`. If so, a request that is missing there is closed. */
   isListedOnInitialize: boolean;
