@@ -20,7 +20,7 @@ import type { ChangesListState } from './use-changes-list.ts';
 import { useColours } from './use-colours.ts';
 
 /** Keys that scroll, or go to a line or a comment. Those that go from file to file start from the chosen one. */
-const MOVES_READER = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End| |n|p)$/;
+const MOVES_READER = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End|Tab| |n|p)$/;
 
 interface ChangesListProps {
   stageId: StageId;

@@ -93,15 +93,31 @@ export function useChangesList(input: ChangesListInput) {
   const stay = useEffectEvent(() => chosen !== null && scrollTo(chosen));
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when rows were added or removed
   useEffect(() => void stay(), [rows.length]);
-  const goToRow = (at: number) => virtualizer.scrollToIndex(at, { align: 'auto' });
+  // A late event of an earlier scroll can end a later one before its place is reached. Whoever moves on lets the file go first.
+  const isLost = chosen !== null && !isChosenInView;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs again wherever the list has come to
+  useEffect(() => {
+    if (isLost) stay();
+  }, [isLost, chosen, offset]);
+  const letGo = () => chosen !== null && setChosen(null);
+  const goToRow = (at: number) => {
+    letGo();
+    virtualizer.scrollToIndex(at, { align: 'auto' });
+  };
   const jumps = useCommentJumps({
     files,
     rows,
     comments,
     isOpen,
     open: (file) => setOpen(file, true),
-    show: (at) => virtualizer.scrollToIndex(at, { align: 'center' }),
-    showFile: (file) => scrollTo(file),
+    show: (at) => {
+      letGo();
+      virtualizer.scrollToIndex(at, { align: 'center' });
+    },
+    showFile: (file) => {
+      letGo();
+      scrollTo(file);
+    },
   });
   const { finish } = writing;
   const hand = useLineHand({
@@ -138,7 +154,7 @@ export function useChangesList(input: ChangesListInput) {
     isImage: folding.isImage,
     showText: ({ path }: FileDiff, isText: boolean) => useReviewUi.getState().showText(stageId, path, isText),
     /** The reader moves on their own. */
-    letGo: () => chosen !== null && setChosen(null),
+    letGo,
     /** From the file at the top to one after or before it; one the reader scrolled into goes to its head first. */
     goBy: (by: number) => {
       const isAtHead = rows[first?.index ?? 0]?.kind === 'file' || current !== top || current === chosen;
