@@ -146,7 +146,11 @@ export function createCallers({ store, dataDir, running, raiseAlarm, log }: Call
     },
     async reportStoreWritten() {
       log.warn('something other than Callboard has written to the store');
-      await raiseIn(await unsandboxed().catch(() => []), alarmOf('foreign-store'));
+      try {
+        await raiseIn(await unsandboxed(), alarmOf('foreign-store'));
+      } catch (error) {
+        log.error({ err: error }, 'no session was put under alarm: the store could not be read');
+      }
     },
   };
 }
