@@ -154,6 +154,35 @@ it('answers one request with a key that is held down, and never the next; keys w
   expect(errors).toEqual([]);
 });
 
+it('decides nothing with a key that went down before the request was armed, however late a busy page hears of it', async () => {
+  const desk = await openDesk();
+  const { page, errors } = desk;
+  const cdp = await page.context().newCDPSession(page);
+  const dialog = page.getByRole('dialog', wants('Login form'));
+  const drawnAt = page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        const observer = new MutationObserver(() => {
+          if (document.querySelector('[role="dialog"] form') === null) return;
+          observer.disconnect();
+          resolve(Date.now());
+        });
+        observer.observe(document.body, { subtree: true, childList: true });
+      }),
+  );
+  const x = await begin(desk, 'Login form', bash('touch 1.txt'));
+  const timestamp = ((await drawnAt) + 600) / 1_000;
+  await expect.poll(() => promised(page, dialog)).toBe('a');
+  await cdp.send('Input.dispatchKeyEvent', { type: 'keyDown', key: 'a', code: 'KeyA', text: 'a', timestamp });
+  await cdp.send('Input.dispatchKeyEvent', { type: 'keyUp', key: 'a', code: 'KeyA', timestamp });
+  await expect.poll(() => promised(page, dialog, 'Deny')).toBe('d');
+  await page.keyboard.press('d');
+  await expect.poll(() => pendingOf(desk, x)).toHaveLength(0);
+  const { decisions } = await desk.api.get(`/api/decisions?stageId=${x}`);
+  expect(decisions.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['denied']);
+  expect(errors).toEqual([]);
+});
+
 it('accepts the answer to a question of any text, by digits, and shows it in one line', async () => {
   const desk = await openDesk();
   const { page, model, errors } = desk;

@@ -38,8 +38,6 @@ function layOut(): void {
     }
   }
   vi.stubGlobal('IntersectionObserver', Seen);
-  // The events of jsdom tell the time of day.
-  vi.spyOn(performance, 'now').mockImplementation(() => Date.now());
   onTestFinished(() => {
     vi.restoreAllMocks();
     vi.unstubAllGlobals();
@@ -100,7 +98,8 @@ it.each([
 
 it('decides nothing with A and D while no row is in hand', async () => {
   const { user, decided, armed } = await openBoard();
-  vi.mocked(performance.now).mockImplementation(() => Date.now() + 5_000);
+  const now = performance.now.bind(performance);
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + 5_000);
   act(() => tell({ type: 'passed' })); // a form would be armed by now
   expect(armed()).toEqual([]);
   await user.keyboard('ad');

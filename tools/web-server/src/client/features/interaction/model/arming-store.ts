@@ -42,10 +42,10 @@ type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never;
 /** Feeds an event to the state machine. @param when when it happened, which can be before this page handled it */
 export function tell(event: WithoutTime<ArmingEvent>, when = performance.now()): void {
   const { state, now } = useArming.getState();
-  const at = Math.max(when, now);
-  const next = arming(state, { ...event, at });
-  useArming.setState({ state: next, now: at });
-  planTick(next, at);
+  const next = arming(state, { ...event, at: when });
+  const latest = Math.max(when, now);
+  useArming.setState({ state: next, now: latest });
+  planTick(next, latest);
 }
 
 function planTick(state: Arming, now: number): void {
@@ -72,11 +72,10 @@ export const mayKeyDecide = (id: string, { code }: KeyboardEvent): boolean =>
 
 /** Whether this click may decide the form. It may come from a pointer, a key on the focused button, or assistive software. */
 export function mayClickDecide(id: string, { detail, timeStamp }: Pick<MouseEvent, 'detail' | 'timeStamp'>): boolean {
-  const { state, now } = useArming.getState();
-  const at = Math.max(timeStamp, now);
-  if (detail > 0) return pressDecides(state, id, at);
+  const { state } = useArming.getState();
+  if (detail > 0) return pressDecides(state, id, timeStamp);
   const code = pressingKey(state);
-  return code === null ? isReady(state, id, at) : keyDecides(state, id, code);
+  return code === null ? isReady(state, id, timeStamp) : keyDecides(state, id, code);
 }
 
 /** Whether a click is a tap on a touch screen. A key or assistive software clicks without a press. */

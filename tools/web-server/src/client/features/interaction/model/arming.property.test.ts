@@ -76,12 +76,24 @@ const happening = (way: Way) =>
     { weight: 4, arbitrary: key.map((one): Told[] => [one]) },
     { weight: 5, arbitrary: other.map((one): Told[] => [one]) },
   );
+/** By how much the page hears of an act late. */
+const late = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(0) },
+  { weight: 1, arbitrary: fc.integer({ max: 1_200, min: 1 }) },
+);
+const ACTS: ReadonlySet<string> = new Set(['key-down', 'key-up', 'pointer', 'press', 'turned', 'asked-for', 'wheel']);
+/** Events in the order in which the page hears of them. Acts stay in their order, but can be older than what the page did before. */
 const story = (way: Way) =>
-  fc.array(fc.tuple(wait, happening(way)), { maxLength: 30 }).map((steps) => {
-    let at = 0;
-    return steps.flatMap(([ms, told]) => {
-      at += ms;
-      return told.map((one) => ({ ...one, at }) as ArmingEvent);
+  fc.array(fc.tuple(wait, late, happening(way)), { maxLength: 30 }).map((steps) => {
+    let now = 0;
+    let lastAct = 0;
+    return steps.flatMap(([ms, lateMs, told]) => {
+      now += ms;
+      return told.map((one) => {
+        if (!ACTS.has(one.type)) return { ...one, at: now } as ArmingEvent;
+        lastAct = Math.max(lastAct, now - lateMs);
+        return { ...one, at: lastAct } as ArmingEvent;
+      });
     });
   });
 
@@ -118,13 +130,18 @@ function couldBeArmed(past: readonly ArmingEvent[], form: string, at: number): b
     ((one.type === 'press' || one.type === 'pointer') && one.over === form) ||
     one.type === 'asked-for';
   const turned = [...past].reverse().find((one) => one.type === 'asked-for');
-  if (since.some(isTurning) || (turned !== undefined && first.at - turned.at <= 1_500)) return true;
+  if (
+    since.some((one) => one.at >= first.at && isTurning(one)) ||
+    (turned !== undefined && first.at - turned.at <= 1_500)
+  )
+    return true;
   // The form of a row is armed by turning to it, however long it is there.
   const drawn = [...past].reverse().find((one) => one.type === 'drawn' && one.id === form);
   if (drawn?.type === 'drawn' && !drawn.armsAlone) return false;
   // Nobody turned to it, so it must have been alone, with no action, for a whole second at some time since.
   const acts = since.filter(({ type }) => ['key-down', 'wheel', 'press', 'turned', 'returned'].includes(type));
-  const moments = [first.at, ...acts.map((one) => one.at), at];
+  const times = acts.map((one) => one.at).filter((one) => one >= first.at);
+  const moments = [first.at, ...times.sort((one, other) => one - other), at];
   return moments.some((moment, index) => (moments[index + 1] ?? moment) - moment >= 1_000);
 }
 

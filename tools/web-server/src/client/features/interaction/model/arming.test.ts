@@ -125,6 +125,33 @@ describe('a key', () => {
     expect([keyDecides(state, 'x', 'KeyA'), keyDecides(state, 'y', 'KeyA')]).toEqual([false, true]);
   });
 
+  const passed: Told = { type: 'passed' };
+
+  it('decides nothing if it went down before the form armed, and the page heard of it only afterwards', () => {
+    const state = after(...shown, [2_001, passed], [1_854, down('KeyA')]);
+    expect(keyDecides(state, 'x', 'KeyA')).toBe(false);
+    expect(isArmed(state, 'x', 2_853)).toBe(false);
+    expect(isArmed(state, 'x', 2_854)).toBe(true);
+    const other = after(...shown, [2_001, drawn('y')], [2_001, seen('y')], [1_854, down('KeyA')]);
+    expect(keyDecides(other, 'x', 'KeyA')).toBe(false);
+    const unready = after(...shown, [1_100, { type: 'turned', id: 'x' }], [1_600, passed], [1_499, down('KeyA')]);
+    expect(keyDecides(unready, 'x', 'KeyA')).toBe(false);
+  });
+
+  it('decides if the form was armed when it went down, however late the page hears of it', () => {
+    expect(keyDecides(after(...shown, [2_900, passed], [2_000, down('KeyA')]), 'x', 'KeyA')).toBe(true);
+    const turned = after(...shown, [2_900, passed], [1_100, pointer(400, 'x')], [1_500, down('KeyA')]);
+    expect(keyDecides(turned, 'x', 'KeyA')).toBe(true);
+  });
+
+  it.each<[string, Told]>([
+    ['a pointer that moved onto it', pointer(400, 'x')],
+    ['a press into it', press('x', null)],
+    ['Tab', { type: 'turned', id: 'x' }],
+  ])('decides nothing after %s before it was drawn, if the page heard of that only afterwards', (_what, event) => {
+    expect(keyDecides(after(...shown, [950, event], [1_900, down('KeyA')]), 'x', 'KeyA')).toBe(false);
+  });
+
   it('decides the form of a row only if a person turned to it, however long it is there alone', () => {
     const row = [
       [1_000, drawn('x', { armsAlone: false })],
@@ -153,6 +180,11 @@ describe('a press', () => {
     expect(pressDecides(after(...shown, [1_499, press('x')]), 'x', 2_000)).toBe(false);
     expect(pressDecides(after(...shown, [1_600, press('x', null)]), 'x', 1_601)).toBe(false);
     expect(pressDecides(after(...shown, [1_600, press('x')], [1_700, drawn('y')]), 'y', 2_500)).toBe(false);
+  });
+
+  it('decides nothing if it began before the form was drawn long enough, and the page heard of it only afterwards', () => {
+    const state = after(...shown, [1_600, { type: 'passed' }], [1_499, press('x')]);
+    expect(pressDecides(state, 'x', 1_700)).toBe(false);
   });
 
   it('decides no form that was uncovered after the press began', () => {

@@ -37,6 +37,8 @@ export interface Arming {
   forms: readonly Form[];
   /** The one form whose keys decide; null if there is none. */
   armed: string | null;
+  /** Since when it is armed. */
+  armedAt: number;
   /** Whether a person turned to the armed form; false if it was armed because it had been there long enough. */
   isTurnedTo: boolean;
   /** What a person asked to see and is not drawn yet. */
@@ -55,6 +57,10 @@ export interface Arming {
   isTouch: boolean;
 }
 
+/**
+ * `at` is when it happened. On a busy machine the page hears of a person's act late, after something that happened later; each act is
+ * judged by what was true when it happened.
+ */
 export type ArmingEvent = { at: number } & (
   | { type: 'drawn'; id: string; key: string; layer: Form['layer']; takesKeys: boolean; armsAlone: boolean }
   | { type: 'gone'; id: string }
@@ -87,6 +93,7 @@ export const START: Arming = {
   top: 'page',
   forms: [],
   armed: null,
+  armedAt: 0,
   isTurnedTo: false,
   turned: null,
   sameAt: 0,
@@ -98,7 +105,7 @@ export const START: Arming = {
   isTouch: false,
 };
 
-/** Returns the state after an event. Time only moves forward: a late event counts as happening now. */
+/** Returns the state after an event. */
 export function arming(old: Arming, event: ArmingEvent): Arming {
   const before = settled(old, event.at);
   const after = step(before, event);
@@ -121,23 +128,23 @@ function step(state: Arming, event: ArmingEvent): Arming {
     case 'top':
       return covered(state, event.top, event.at);
     case 'turned':
-      return { ...armedIfReachable(state, event.id), actedAt: event.at };
+      return armedIfReachable(acted(state, event.at), event.id, event.at);
     case 'asked-for':
-      return askedFor({ ...state, turned: { key: event.key, at: event.at }, actedAt: event.at }, event.at);
+      return askedFor({ ...acted(state, event.at), turned: { key: event.key, at: event.at } }, event.at);
     case 'pointer':
       return pointed(state, event);
     case 'press': {
       const { button, over, isTouch = false, at } = event;
-      const turned = { ...state, armed: null, turned: null, actedAt: at, isTouch };
+      const turned = { ...acted(state, at), armed: null, turned: null, isTouch };
       const pressed = isReady(state, button, at) ? button : null;
-      return { ...(over === null ? turned : armedIfReachable(turned, over)), pressed };
+      return { ...(over === null ? turned : armedIfReachable(turned, over, at)), pressed };
     }
     case 'key-down': {
       const { code, isRepeat, hasText, at } = event;
       const isKnown = isRepeat && state.held.has(code);
-      const formId = !isRepeat && isKeyReady(state, state.armed, at) ? state.armed : null;
+      const formId = !isRepeat && state.armedAt <= at && isKeyReady(state, state.armed, at) ? state.armed : null;
       const held = isKnown ? state.held : new Map(state.held).set(code, { formId, hasText });
-      return { ...state, held, actedAt: at };
+      return { ...acted(state, at), held };
     }
     case 'key-up': {
       const held = new Map(state.held);
@@ -145,7 +152,7 @@ function step(state: Arming, event: ArmingEvent): Arming {
       return { ...state, held };
     }
     case 'wheel':
-      return { ...state, actedAt: event.at };
+      return acted(state, event.at);
     case 'left':
       return { ...state, isAway: true, armed: null, turned: null, held: new Map(), pressed: null };
     case 'returned':
@@ -155,6 +162,12 @@ function step(state: Arming, event: ArmingEvent): Arming {
     default:
       return event satisfies never;
   }
+}
+
+/** Records that the person acted. An act from before a form armed alone takes that back: it was not still then. */
+function acted(state: Arming, at: number): Arming {
+  const wasStill = state.isTurnedTo || state.armedAt <= at;
+  return { ...state, armed: wasStill ? state.armed : null, actedAt: Math.max(state.actedAt, at) };
 }
 
 /** Removes a form. A key or press that began on it must not decide another form. */
@@ -170,7 +183,7 @@ const without = (state: Arming, id: string): Arming => ({
 function settled(state: Arming, at: number): Arming {
   const lone = loneForm(state);
   if (state.armed !== null || lone === null || at < restedAt(state)) return state;
-  return { ...state, armed: lone, isTurnedTo: false };
+  return { ...state, armed: lone, armedAt: restedAt(state), isTurnedTo: false };
 }
 
 const restedAt = ({ sameAt, actedAt }: Arming) => Math.max(sameAt, actedAt) + STILL_MS;
@@ -185,16 +198,23 @@ function loneForm(state: Arming): string | null {
 const reachable = ({ forms, top }: Arming): string[] =>
   forms.filter((form) => form.takesKeys && form.layer === top && form.inViewAt !== null).map(({ id }) => id);
 
-function armedIfReachable(state: Arming, id: string): Arming {
-  return reachable(state).includes(id) ? { ...state, armed: id, isTurnedTo: true, turned: null } : state;
+/** Arms the form that a person turned to, unless that was before it was visible. */
+function armedIfReachable(state: Arming, id: string, at: number): Arming {
+  const form = state.forms.find((other) => other.id === id);
+  if (form === undefined || !reachable(state).includes(id) || at < visibleAt(form)) return state;
+  const armedAt = state.armed === id ? Math.min(state.armedAt, at) : at;
+  return { ...state, armed: id, armedAt, isTurnedTo: true, turned: null };
 }
+
+/** Since when a form is both uncovered and on the screen. */
+const visibleAt = ({ at, inViewAt }: Form) => Math.max(at, inViewAt ?? at);
 
 /** Arms the form that a person asked for as soon as it is visible. */
 function askedFor(state: Arming, at: number): Arming {
   const { turned } = state;
   if (turned === null || at - turned.at > ASKED_MS) return state;
   const form = state.forms.find(({ id, key }) => key === turned.key && reachable(state).includes(id));
-  return form === undefined ? state : armedIfReachable(state, form.id);
+  return form === undefined ? state : armedIfReachable(state, form.id, Math.max(at, visibleAt(form)));
 }
 
 function inView(state: Arming, id: string, inViewAt: number | null): Arming {
@@ -213,13 +233,12 @@ function covered(state: Arming, top: Top, at: number): Arming {
 /** Moving the pointer onto a form turns to it; a pointer that rests where the form appears does not. */
 function pointed(state: Arming, { x, y, over, at }: Point & { over: string | null; at: number }): Arming {
   const last = state.pointer;
-  const next = { ...state, pointer: { x, y } };
-  if (last !== null && last.x === x && last.y === y) return next;
-  next.actedAt = at;
+  if (last !== null && last.x === x && last.y === y) return state;
+  const next = { ...acted(state, at), pointer: { x, y } };
   const form = state.forms.find(({ id }) => id === over);
   if (form === undefined) return next;
   const isFar = form.pointer === null || Math.hypot(form.pointer.x - x, form.pointer.y - y) >= JITTER_PX;
-  return isFar ? armedIfReachable(next, form.id) : next;
+  return isFar ? armedIfReachable(next, form.id, at) : next;
 }
 
 /** Whether the form's buttons can be pressed. */
