@@ -11,6 +11,7 @@ it('finds every scene that runs a changed part of the product', () => {
   expect(touchedBy(['tools/runtime/src/waits.ts'], TESTS)).toEqual(TESTS);
   expect(touchedBy(['tools/orchestrator/src/main.ts'], TESTS)).toEqual(TESTS);
   expect(touchedBy(['tools/web-server/src/client/app/base.css'], TESTS)).toEqual([PAGES, LOAD, READ_ONLY]);
+  expect(touchedBy(['scripts/bundles.ts'], TESTS)).toEqual([PAGES, LOAD]);
 });
 
 it('finds the tests that name a file of support, or a program that one of their files starts', () => {

@@ -19,8 +19,12 @@ function output(command: string, args: string[], env = process.env): string {
 const git = (...args: string[]) => output('git', args);
 const lines = (text: string) => text.split('\n').filter(Boolean);
 
+/** Says whether the build is fresh: a test that imports it does not run the CLI. */
+const SOURCES = 'tools/cli/bin/sources.js';
+
 /** The package of a file, if it is part of what runs there. */
 function productPackage(file: string): string | undefined {
+  if (file === SOURCES) return undefined;
   const [folder, name, inside] = file.split('/');
   return folder === 'tools' && inside !== 'test' && !TEST.test(file) ? name : undefined;
 }
@@ -45,15 +49,16 @@ function closure(start: string, next: (one: string) => Iterable<string>): Set<st
   return found;
 }
 
-/** Returns the files that a source file names. */
+/** Returns the files that a source file names. Tests in `e2e` run what is built or packed. */
 function named(file: string): string[] {
   if (!CODE.test(file)) return [];
   const texts = [...readFileSync(join(root, file), 'utf8').matchAll(LITERAL)].map(([, , text = '']) => text);
-  return texts.flatMap((text) => {
+  const paths = texts.map((text) => {
     const [, tool] = /^@callboard\/([\w-]+)/.exec(text) ?? [];
-    const path = tool ? `tools/${tool}/package.json` : normalize(join(dirname(file), text));
-    return /\.\w+$/.test(path) && !path.startsWith('..') && existsSync(join(root, path)) ? [path] : [];
+    return tool ? `tools/${tool}/package.json` : normalize(join(dirname(file), text));
   });
+  if (file.startsWith('e2e/')) paths.push('scripts/build.ts', 'scripts/pack.ts');
+  return paths.filter((path) => /^[^.].*\.\w+$/.test(path) && existsSync(join(root, path)));
 }
 
 /**
