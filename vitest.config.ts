@@ -23,6 +23,8 @@ const inBrowser = {
   testTimeout: 300_000,
 };
 
+/** Whether this is `npm test` without a path: with one, any scene can be run. */
+const ONLY_MAIN = process.env.CALLBOARD_TEST_MAIN === '1';
 /**
  * The scenes of `npm test` on the real CLI and in Chromium: one for each promise. All others run in `npm run test:all`, and in CI
  * when a change touches them (scripts/touched-tests.ts).
@@ -57,7 +59,7 @@ const SCENES = {
 const DURABILITY = [...SCENES.durability, ...['chaos', 'cluster-chaos'].map((name) => `e2e/${name}.e2e.test.ts`)];
 /** What `npm test` runs apart from the rest, in all variants. */
 const apart = (process.env.CALLBOARD_TEST_APART ?? '').split(' ').filter(Boolean).map(inRoot);
-const excluded = [...configDefaults.exclude, ...apart, ...(ALL ? [] : ['**/new-kind.test.ts'])];
+const excluded = [...configDefaults.exclude, ...apart, ...(ONLY_MAIN ? ['**/new-kind.test.ts'] : [])];
 const notDurability = [...excluded, ...DURABILITY.map((file) => `**/${basename(file)}`)];
 
 function inRoot(path: string): string {
@@ -138,7 +140,7 @@ export default defineConfig({
           root: '.',
           isolate: false,
           ...inBrowser,
-          include: ALL ? DURABILITY : SCENES.durability,
+          include: ONLY_MAIN ? SCENES.durability : DURABILITY,
           exclude: excluded,
         },
       },
@@ -151,7 +153,7 @@ export default defineConfig({
           ...patience,
           ...withPostgres,
           retry: 1,
-          include: ALL ? ['test/integration/**/*.test.ts'] : SCENES.integration,
+          include: ONLY_MAIN ? SCENES.integration : ['test/integration/**/*.test.ts'],
           exclude: notDurability,
         },
       },
@@ -162,7 +164,7 @@ export default defineConfig({
           isolate: false,
           ...inBrowser,
           retry: 1,
-          ...(!ALL && { include: SCENES.e2e }),
+          ...(ONLY_MAIN && { include: SCENES.e2e }),
           exclude: notDurability,
         },
       },
@@ -173,7 +175,7 @@ export default defineConfig({
           isolate: false,
           ...inBrowser,
           retry: 1,
-          ...(!ALL && { include: SCENES.pages }),
+          ...(ONLY_MAIN && { include: SCENES.pages }),
           exclude: excluded,
         },
       },

@@ -9,7 +9,7 @@ import { isFresh } from '../tools/cli/bin/sources.js';
 import { ensureChromium } from './chromium.ts';
 import { ensureOlderNode } from './older-node.ts';
 import { ensureSystemPackages } from './system-packages.ts';
-import { noteProven, touchedTests } from './touched-tests.ts';
+import { ALL_VARIANTS, MAIN_SCENES, noteProven, touchedTests } from './touched-tests.ts';
 
 const Test = z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()) });
 const Report = z.object({
@@ -67,20 +67,20 @@ ensureChromium();
 if (!isFresh(root)) await check('build');
 const missing = [...ensureSystemPackages(), ...(ensureOlderNode() ? [] : ['Node 24'])];
 const given = process.argv.slice(2);
-const allVariants = { CALLBOARD_TEST_ALL: '1' };
 const isAll = process.env.CALLBOARD_TEST_ALL === '1';
 const isWhole = given.length === 0 && (isAll || process.env.CI !== undefined);
 // In CI nothing lands untested: what was changed is tested in all its scenes and variants.
-const touched = isWhole && !isAll ? touchedTests() : [];
+const touched = isAll ? 'all' : isWhole ? touchedTests() : [];
 // The longest of the checks keeps one processor busy for half a minute: the tests use the other.
 const checks = check('lint', 'types', 'dead-code');
-if (touched === 'all') await tests([], allVariants);
+if (given.length > 0) await tests(given, {});
+else if (touched === 'all') await tests([], ALL_VARIANTS);
 else {
-  await tests(given, { CALLBOARD_TEST_APART: touched.join(' ') });
+  await tests([], { ...MAIN_SCENES, CALLBOARD_TEST_APART: touched.join(' ') });
   if (touched.length > 0)
     await tests(
       touched.map((file) => join(root, file)),
-      allVariants,
+      ALL_VARIANTS,
     );
 }
 await checks;

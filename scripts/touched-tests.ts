@@ -85,10 +85,13 @@ export function touchedBy(changed: readonly string[], tests: readonly string[]):
   return touched.every((file) => known.has(file)) ? found : 'all';
 }
 
+/** Which tests of a file run, and which files. */
+export const MAIN_SCENES = { CALLBOARD_TEST_MAIN: '1' };
+export const ALL_VARIANTS = { CALLBOARD_TEST_ALL: '1' };
+
 /** Returns the test files that run, relative to the root. @param parts of their paths; without any, of all */
-function listed(all: boolean, parts: string[] = []): string[] {
-  const args = ['vitest', 'list', '--filesOnly', ...parts];
-  const text = output('npx', args, { ...process.env, CALLBOARD_TEST_ALL: all ? '1' : '' });
+function listed(which: Record<string, string>, parts: string[] = []): string[] {
+  const text = output('npx', ['vitest', 'list', '--filesOnly', ...parts], { ...process.env, ...which });
   return lines(text).map((line) => line.replace(/^\[[\w-]+\] /, ''));
 }
 
@@ -104,7 +107,7 @@ export function touchedTests(): string[] | 'all' {
     return 'all'; // a shallow clone
   }
   const changed = lines(git('diff', '--name-only', '--no-renames', proven));
-  const [all, usual] = [listed(true), new Set(listed(false))];
+  const [all, usual] = [listed(ALL_VARIANTS), new Set(listed(MAIN_SCENES))];
   const touched = touchedBy(changed, all);
   if (touched === 'all') return 'all';
   const hasVariants = (file: string) => closure(file, named).has('test-support/variants.ts');
