@@ -55,6 +55,8 @@ const SCENES = {
   e2e: ['login', 'main-job', 'package', 'terminal'].map((name) => `${name}.e2e.test.ts`),
   pages: ['accessibility', 'arming', 'interaction', 'phone'].map((name) => `${name}.e2e.test.ts`),
 };
+/** The store on PostgreSQL, which few installations have; `npm test` tests the one in a file. */
+const POSTGRES = ['src/store/postgres/**'];
 /** Chaos, whose strikes are random, belongs to them too. */
 const DURABILITY = [...SCENES.durability, ...['chaos', 'cluster-chaos'].map((name) => `e2e/${name}.e2e.test.ts`)];
 /** What `npm test` runs apart from the rest, in all variants. */
@@ -117,7 +119,7 @@ export default defineConfig({
           isolate: false,
           ...patience,
           ...withPostgres,
-          exclude: [...excluded, 'test/integration/**'],
+          exclude: [...excluded, 'test/integration/**', ...(ONLY_MAIN ? POSTGRES : [])],
         },
       },
       // Whole routes of the page in jsdom. The files of a worker share a process and a window (docs/decisions/tests.md).
