@@ -14,40 +14,66 @@ const patience = {
   chaiConfig: { truncateThreshold: 0 }, // a message shows all of a list: `npm test` keeps nothing else of a first try
 };
 /** One PostgreSQL for the run, started when the first test needs it. */
-const sharedPostgres = fileURLToPath(new URL('test-support/shared-postgres.ts', import.meta.url));
+const sharedPostgres = inRoot('test-support/shared-postgres.ts');
 const withPostgres = { globalSetup: [sharedPostgres] };
 const inBrowser = {
   include: ['*.e2e.test.ts'],
-  globalSetup: [fileURLToPath(new URL('e2e/support/shared-places.ts', import.meta.url)), sharedPostgres],
+  globalSetup: [inRoot('e2e/support/shared-places.ts'), sharedPostgres],
   ...patience,
   testTimeout: 300_000,
 };
 
-/** What proves that nothing is lost, doubled or run without a yes. These tests get one try: one failure in twenty is a failure. */
-const DURABILITY = [
-  ...['kill', 'chaos', 'cluster-chaos', 'replay', 'to-merged'].map((name) => `e2e/${name}.e2e.test.ts`),
-  ...['cut-off-turn', 'full-disk', 'killed-and-ended', 'lost-answers', 'nothing-disappears'].map(integration),
-  ...['power-cut', 'power-cut-moments', 'reboot', 'recovery', 'restart'].map(integration),
-];
+/** Whether this is `npm test` without a path: with one, any scene can be run. */
+const ONLY_MAIN = process.env.CALLBOARD_TEST_MAIN === '1';
+/**
+ * The scenes of `npm test` on the real CLI and in Chromium: one for each promise. All others run in `npm run test:all`, and in CI
+ * when a change touches them (scripts/touched-tests.ts).
+ */
+const SCENES = {
+  /** What proves that nothing is lost, doubled or run without a yes, with fixed seeds. These tests get one try: one failure in twenty is a failure. */
+  durability: [
+    ...['kill', 'replay', 'to-merged'].map((name) => `e2e/${name}.e2e.test.ts`),
+    ...['cut-off-turn', 'full-disk', 'killed-and-ended', 'lost-answers', 'nothing-disappears'].map(integration),
+    ...['power-cut', 'power-cut-moments', 'reboot', 'recovery', 'restart'].map(integration),
+  ],
+  integration: [
+    ...['alarm', 'approvals', 'background-tasks', 'budgets', 'denials', 'elicitation', 'finishing', 'first-message'],
+    ...[
+      'going-back',
+      'hooks',
+      'killed-merge',
+      'messages',
+      'moving-in',
+      'network',
+      'protocol',
+      'queue',
+      'review',
+      'rules',
+    ],
+    ...['sandbox', 'sessions', 'stages', 'terminal', 'trust', 'usage-limits', 'worktree-setup'],
+  ].map((name) => `test/integration/${name}.integration.test.ts`),
+  e2e: ['login', 'main-job', 'package', 'terminal'].map((name) => `${name}.e2e.test.ts`),
+  pages: ['accessibility', 'arming', 'interaction', 'phone'].map((name) => `${name}.e2e.test.ts`),
+};
+/** The store on PostgreSQL, which few installations have; `npm test` tests the one in a file. */
+const POSTGRES = ['src/store/postgres/**'];
+/** Chaos, whose strikes are random, belongs to them too. */
+const DURABILITY = [...SCENES.durability, ...['chaos', 'cluster-chaos'].map((name) => `e2e/${name}.e2e.test.ts`)];
+/** What `npm test` runs apart from the rest, in all variants. */
+const apart = (process.env.CALLBOARD_TEST_APART ?? '').split(' ').filter(Boolean).map(inRoot);
+const excluded = [...configDefaults.exclude, ...apart, ...(ONLY_MAIN ? ['**/new-kind.test.ts'] : [])];
+const notDurability = [...excluded, ...DURABILITY.map((file) => `**/${basename(file)}`)];
 
-/** Long runs, and what is proven elsewhere by smaller tests as well (docs/decisions/tests.md says where). */
-const ONLY_IN_TEST_ALL = [
-  'new-kind',
-  ...['demo.e2e', 'load.e2e', 'giant-line.e2e', 'silent-network.e2e', 'two-standbys.integration'],
-  ...['emulator.integration', 'attack.integration', 'sandbox-works.integration', 'first-session.integration'],
-  ...['in-process.integration', 'mode-of-ended-session.integration', 'older-release.integration'],
-  // Their pages are tested in `routes`, and their servers in `integration` and `web-server`.
-  ...['alarm.e2e', 'continue-stage.e2e', 'decisions.e2e', 'disk-low.e2e'],
-  ...['git-settings.e2e', 'live-text.e2e', 'request-kinds.e2e', 'request-outcomes.e2e', 'trust.e2e'],
-];
-const excluded = [...configDefaults.exclude, ...(ALL ? [] : ONLY_IN_TEST_ALL.map((name) => `**/${name}.*.ts`))];
+function inRoot(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
+}
 
 function integration(name: string): string {
   return `tools/orchestrator/test/integration/${name}.integration.test.ts`;
 }
 
 function inPages(name: string): string {
-  return fileURLToPath(new URL(`tools/web-server/src/client/test/${name}.ts`, import.meta.url));
+  return inRoot(`tools/web-server/src/client/test/${name}.ts`);
 }
 
 /** What takes longest goes first, so that nothing long runs alone at the end: these files, then the projects in this order. */
@@ -93,7 +119,7 @@ export default defineConfig({
           isolate: false,
           ...patience,
           ...withPostgres,
-          exclude: [...excluded, 'test/integration/**'],
+          exclude: [...excluded, 'test/integration/**', ...(ONLY_MAIN ? POSTGRES : [])],
         },
       },
       // Whole routes of the page in jsdom. The files of a worker share a process and a window (docs/decisions/tests.md).
@@ -110,7 +136,16 @@ export default defineConfig({
         },
       })),
       { test: { name: 'docs', root: 'scripts', exclude: excluded, isolate: false, ...patience, ...withPostgres } },
-      { test: { name: 'durability', root: '.', isolate: false, ...inBrowser, include: DURABILITY } },
+      {
+        test: {
+          name: 'durability',
+          root: '.',
+          isolate: false,
+          ...inBrowser,
+          include: ONLY_MAIN ? SCENES.durability : DURABILITY,
+          exclude: excluded,
+        },
+      },
       // Other tests on the real CLI or in Chromium may be tried a second time, and `npm test` names those that were (docs/decisions/tests.md).
       {
         test: {
@@ -120,8 +155,8 @@ export default defineConfig({
           ...patience,
           ...withPostgres,
           retry: 1,
-          include: ['test/integration/**/*.test.ts'],
-          exclude: [...excluded, ...DURABILITY.map((file) => `**/${basename(file)}`)],
+          include: ONLY_MAIN ? SCENES.integration : ['test/integration/**/*.test.ts'],
+          exclude: notDurability,
         },
       },
       {
@@ -131,10 +166,21 @@ export default defineConfig({
           isolate: false,
           ...inBrowser,
           retry: 1,
-          exclude: [...excluded, ...DURABILITY.map((file) => `**/${basename(file)}`)],
+          ...(ONLY_MAIN && { include: SCENES.e2e }),
+          exclude: notDurability,
         },
       },
-      { test: { name: 'pages', root: 'e2e/pages', exclude: excluded, isolate: false, ...inBrowser, retry: 1 } },
+      {
+        test: {
+          name: 'pages',
+          root: 'e2e/pages',
+          isolate: false,
+          ...inBrowser,
+          retry: 1,
+          ...(ONLY_MAIN && { include: SCENES.pages }),
+          exclude: excluded,
+        },
+      },
     ],
   },
 });

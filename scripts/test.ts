@@ -9,6 +9,7 @@ import { isFresh } from '../tools/cli/bin/sources.js';
 import { ensureChromium } from './chromium.ts';
 import { ensureOlderNode } from './older-node.ts';
 import { ensureSystemPackages } from './system-packages.ts';
+import { ALL_VARIANTS, MAIN_SCENES, noteProven, touchedTests } from './touched-tests.ts';
 
 const Test = z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()) });
 const Report = z.object({
@@ -18,6 +19,7 @@ const Report = z.object({
   testResults: z.array(z.object({ assertionResults: z.array(Test) })),
 });
 
+const root = join(import.meta.dirname, '..');
 const count = { passed: 0, failed: 0 };
 const unsteady: z.infer<typeof Test>[] = [];
 
@@ -36,11 +38,12 @@ async function check(...scripts: string[]): Promise<void> {
   );
 }
 
-async function tests(args: string[]): Promise<void> {
+async function tests(args: string[], env: Record<string, string>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'callboard-report-'));
   const file = join(folder, 'report.json');
   const vitest = spawn('vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile=${file}`, ...args], {
     stdio: 'inherit',
+    env: { ...process.env, ...env },
   });
   try {
     const [status] = await once(vitest, 'close');
@@ -61,12 +64,29 @@ async function tests(args: string[]): Promise<void> {
 
 ensureChromium();
 // Else the first tests that start Callboard would wait for it, at the same time.
-if (!isFresh(join(import.meta.dirname, '..'))) await check('build');
+if (!isFresh(root)) await check('build');
 const missing = [...ensureSystemPackages(), ...(ensureOlderNode() ? [] : ['Node 24'])];
+const given = process.argv.slice(2);
+const isAll = process.env.CALLBOARD_TEST_ALL === '1';
+const isWhole = given.length === 0 && (isAll || process.env.CI !== undefined);
+// In CI nothing lands untested: what was changed is tested in all its scenes and variants.
+const touched = isAll ? 'all' : isWhole ? touchedTests() : [];
 // The longest of the checks keeps one processor busy for half a minute: the tests use the other.
-await Promise.all([check('lint', 'types', 'dead-code'), tests(process.argv.slice(2))]);
+const checks = check('lint', 'types', 'dead-code');
+if (given.length > 0) await tests(given, {});
+else if (touched === 'all') await tests([], ALL_VARIANTS);
+else {
+  await tests([], { ...MAIN_SCENES, CALLBOARD_TEST_APART: touched.join(' ') });
+  if (touched.length > 0)
+    await tests(
+      touched.map((file) => join(root, file)),
+      ALL_VARIANTS,
+    );
+}
+await checks;
 for (const { fullName, failureMessages } of unsteady)
   console.log(`passed at the second attempt, to be looked into: ${fullName}\n${failureMessages.join('\n')}\n`);
 for (const name of missing) console.log(`tests that need ${name} were skipped: it is not installed`);
+if (isWhole && count.failed === 0 && missing.length === 0) noteProven();
 console.log(`${count.passed} passed, ${count.failed} failed`);
 process.exitCode = count.failed === 0 && count.passed > 3 ? 0 : 1;

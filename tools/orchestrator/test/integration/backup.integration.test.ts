@@ -6,7 +6,7 @@ import { backupStore, restoreStore } from '../../src/backup.ts';
 import { createKit } from '../support/kit.ts';
 
 it('copies the store while it is being written, and continues from the copy', async () => {
-  const kit = await createKit({ isInFile: true });
+  const kit = await createKit({ isEmulated: true, isInFile: true });
   const { client, dataDir, folder } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.' }] }));
   await client.state(stageId, 'idle');
@@ -38,7 +38,7 @@ it('copies the store while it is being written, and continues from the copy', as
 });
 
 it('refuses a damaged backup and a damaged database, and changes neither', async () => {
-  const kit = await createKit({ isInFile: true });
+  const kit = await createKit({ isEmulated: true, isInFile: true });
   const backup = join(kit.folder, 'bad.sqlite');
   await writeFile(backup, 'this is no database, however long it may be');
   await kit.stop();

@@ -12,7 +12,12 @@ const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'M
 async function createKitOnDisk() {
   const disk = { free: 500 * MB };
   const edges = { ...nodeEdges, freeBytes: () => disk.free };
-  const kit = await createKit({ edges, diskReserveMb: 200, limits: { diskLookMs: 20, confirmationMs: 8_000 } });
+  const kit = await createKit({
+    isEmulated: true,
+    edges,
+    diskReserveMb: 200,
+    limits: { diskLookMs: 20, confirmationMs: 8_000 },
+  });
   const paused = async () => (await kit.client.command('get_board')).paused;
   return { disk, paused, ...kit, kit };
 }

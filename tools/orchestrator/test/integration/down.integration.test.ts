@@ -11,7 +11,7 @@ import { createKit } from '../support/kit.ts';
 import { livingProcess } from '../support/living-process.ts';
 
 it('ends the sessions of a data directory whose shared store is out of reach', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const command = { name: 'Bash', input: { command: 'touch started; sleep 300', description: 'Wait' } };
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [command] }] }));
   const { requestId } = await kit.client.event('approval-requested');
@@ -36,7 +36,7 @@ it('ends the sessions of a data directory whose shared store is out of reach', a
 });
 
 it('ends the sessions of a data directory whose store a newer Callboard wrote', async () => {
-  const kit = await createKit({ isInFile: true });
+  const kit = await createKit({ isEmulated: true, isInFile: true });
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
   await kit.client.state(stageId, 'idle');
   const claude = await livingProcess(kit, stageId);

@@ -32,6 +32,7 @@ async function askingSession(waitsFor = '*') {
   const hosts = `127.0.0.1:${primary.address.port},127.0.0.1:${standby.address.port}`;
   const both = `${databaseUrl.replace(new URL(databaseUrl).host, hosts)}?target_session_attrs=read-write`;
   const kit = await createKit({
+    isEmulated: true,
     machine: { databaseUrl: both, name: 'here' },
     limits: { diskLookMs: 50, ...QUIET },
   });

@@ -8,7 +8,7 @@ import { createKit } from '../support/kit.ts';
 import { setUpReview } from '../support/review.ts';
 
 it('reports what an approved command wrote into the git settings, and runs none of it until a person agrees', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const { client, startStage, projectId, folder } = kit;
   const [script, trace] = [join(folder, 'monitor.sh'), join(folder, 'ran')];
   // An editor that only Callboard's git gets distinguishes it from Claude Code's git.

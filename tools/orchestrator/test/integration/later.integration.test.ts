@@ -5,7 +5,7 @@ import { createKit } from '../support/kit.ts';
 const touch = { name: 'Bash', input: { command: 'touch made.txt', description: 'Write it' } };
 
 it('keeps a request set aside over a restart, until it is decided', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [touch] }, { text: 'Done.' }] }));
   const { requestId } = await kit.client.event('approval-requested');
   await kit.client.command('set_later', { requestId });

@@ -62,8 +62,8 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
   itAll('starts each waiting stage once, on whichever machine', async () => {
     const cluster = await createCluster(await createDatabase());
     const [desk, attic] = [
-      await cluster.join('desk', { maxParallel: 2, isEmulated: true }),
-      await cluster.join('attic', { maxParallel: 2, isEmulated: true }),
+      await cluster.join('desk', { maxParallel: 2 }),
+      await cluster.join('attic', { maxParallel: 2 }),
     ];
     const ids: string[] = [];
     for (let n = 0; n < 8; n++) {
@@ -88,7 +88,10 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
 
   it('interrupts the stages of a machine that is declared lost, starts them elsewhere, and keeps its work when it is back', async () => {
     const cluster = await createCluster(await createDatabase());
-    const [desk, attic] = [await cluster.join('desk'), await cluster.join('attic')];
+    const [desk, attic] = [
+      await cluster.join('desk', { isEmulated: false }),
+      await cluster.join('attic', { isEmulated: false }),
+    ];
     const { client } = desk;
     const stageId = await desk.startStage(
       prompt({ steps: [{ tools: [append('made.txt', 'there')] }, { text: 'Written there.' }, { text: 'x' }] }),

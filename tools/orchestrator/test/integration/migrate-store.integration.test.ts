@@ -30,7 +30,7 @@ const startOn = (kit: Kit, databaseUrl: string | null) => {
 describe.skipIf(postgresLack !== '')(`moving a store${postgresLack && ` (${postgresLack})`}`, () => {
   it('takes a session that waits along to PostgreSQL and back, and refuses each store that it left', async () => {
     const databaseUrl = await createDatabase();
-    const kit = await createKit({ isInFile: true });
+    const kit = await createKit({ isEmulated: true, isInFile: true });
     const steps = ['one', 'two', 'three'].map((word) => ({ tools: [append(word)] }));
     const stageId = await kit.startStage(prompt({ steps: [...steps, { text: 'All finished.' }] }));
     const { pid } = await livingProcess(kit, stageId);
@@ -87,7 +87,7 @@ describe.skipIf(postgresLack !== '')(`moving a store${postgresLack && ` (${postg
 
   it('leaves sessions to the machine that has them, also if another one with the same data directory starts first', async () => {
     const databaseUrl = await createDatabase();
-    const kit = await createKit({ isInFile: true });
+    const kit = await createKit({ isEmulated: true, isInFile: true });
     const tools = [append('one')];
     const stageId = await kit.startStage(prompt({ steps: [{ tools }, { text: 'All finished.' }] }));
     const { requestId } = await kit.client.event('approval-requested');

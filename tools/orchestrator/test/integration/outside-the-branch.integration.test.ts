@@ -28,7 +28,7 @@ async function ran(kit: Kit, command: string): Promise<string> {
 const COMMIT = 'echo work > a.txt && git add a.txt && git -c user.name=C -c user.email=c@x commit -qm Work';
 
 it('names what Claude committed on a detached HEAD before the stage is deleted, and keeps it in the trash', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const { client, repo } = kit;
   const stageId = await ran(kit, `git checkout -q --detach && ${COMMIT}`);
   const { path } = await worktreeOf(kit, stageId);
@@ -47,7 +47,7 @@ it('names what Claude committed on a detached HEAD before the stage is deleted, 
 });
 
 it('refuses to finish a stage whose work is on another branch, and takes that as its branch', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const { client, repo } = kit;
   const stageId = await ran(kit, `git switch -q -c other && ${COMMIT}`);
   const look = async () => (await client.command('get_completion', { stageId })).completion.plan;
@@ -69,7 +69,7 @@ it('refuses to finish a stage whose work is on another branch, and takes that as
 });
 
 it('goes back from a rebase that Claude left half done, and keeps what it had', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const { client, repo } = kit;
   const stageId = await ran(kit, COMMIT);
   const { path, branch } = await worktreeOf(kit, stageId);
@@ -92,7 +92,7 @@ it('goes back from a rebase that Claude left half done, and keeps what it had', 
 });
 
 it('runs nothing where a worktree was replaced, says what stands there, and makes it again', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const { client, repo, folder } = kit;
   await client.command('update_project', {
     projectId: 'shop',
@@ -155,7 +155,7 @@ it('does not start Claude in a worktree that is gone, and does after a clean-up'
 });
 
 it('gives an idle process nothing to do in a folder that is not its worktree', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const { client, folder } = kit;
   const stageId = await ran(kit, COMMIT);
   const { path } = await worktreeOf(kit, stageId);

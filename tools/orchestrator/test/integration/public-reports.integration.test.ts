@@ -32,7 +32,7 @@ const INNER = 'git init -q web && echo hello > web/page.txt && git -C web add .'
 const COMMIT = 'git -C web -c user.name=a -c user.email=a@b commit -qm inner';
 
 it('merges no repository in the worktree as an empty folder, but names it and what to do', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const committed = await stageAfter(kit, `${INNER} && ${COMMIT} && git add -A 2>/dev/null && git commit -qm outer`);
   const refusal = expect.stringMatching(/^Nothing was merged: web is a git repository of its own: .*only a pointer/);
   expect((await committed.plan())?.refusal).toEqual(refusal);
@@ -48,7 +48,7 @@ it('merges no repository in the worktree as an empty folder, but names it and wh
 });
 
 it('commits no repository in the worktree as a pointer, also one without a commit', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const open = await stageAfter(kit, `${INNER} && ${COMMIT}; git init -q empty; echo more > a.txt`);
   const plan = await open.plan();
   expect(plan?.refusal).toMatch(/web is a git repository of its own/);
@@ -61,7 +61,7 @@ it('commits no repository in the worktree as a pointer, also one without a commi
 
 it('commits the message of a person as it is written, whatever git is configured to drop', async () => {
   const before = (repo: string) => git(repo, 'config', 'commit.cleanup', 'strip').then(() => undefined);
-  const kit = await createKit({ before });
+  const kit = await createKit({ isEmulated: true, before });
   const { plan, complete } = await stageAfter(kit, 'echo work > a.txt');
   const { head, tree } = (await plan()) ?? {};
   await complete({ head, tree, commit: { message: '#12 Fix the login\n\n# Not a comment' } });
@@ -74,7 +74,7 @@ it('leaves a worktree in place that has another one of Claude in it, with work t
     await git(repo, 'add', '.');
     await git(repo, 'commit', '--quiet', '-m', 'Ignore');
   };
-  const kit = await createKit({ before });
+  const kit = await createKit({ isEmulated: true, before });
   const { client } = kit;
   const inner = '.claude/worktrees/agent-1';
   const commit = 'echo c > c.txt && git add -A && git commit -qm c';

@@ -20,7 +20,7 @@ async function commandLine({ client }: Kit, stageId: string): Promise<string[]> 
 }
 
 it('starts with the effort, base and branch of the stage, and keeps an effort that is chosen later', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const { client, repo } = kit;
   const first = await git(repo, 'rev-parse', 'HEAD');
   await git(repo, 'branch', 'develop');
@@ -43,7 +43,7 @@ it('starts with the effort, base and branch of the stage, and keeps an effort th
 });
 
 it('refuses a base that is missing, and a branch that is taken or that another stage is to create', async () => {
-  const { client } = await createKit();
+  const { client } = await createKit({ isEmulated: true });
   const create = (title: string, fields: object) =>
     client.command('create_stage', { projectId: 'shop', title, prompt: 'Do it.', ...fields });
   await expect(create('A', { base: 'nowhere' })).rejects.toMatchObject({
@@ -64,7 +64,7 @@ it('refuses a base that is missing, and a branch that is taken or that another s
 });
 
 itAll('imports effort, base, branch and group, and names the file that git would refuse', async () => {
-  const { client, repo } = await createKit();
+  const { client, repo } = await createKit({ isEmulated: true });
   const folder = join(repo, 'stages');
   await mkdir(folder);
   const write = (name: string, more: string) =>
@@ -81,7 +81,7 @@ itAll('imports effort, base, branch and group, and names the file that git would
 });
 
 itAll('lists branches and files of a project before anything was started', async () => {
-  const { client } = await createKit();
+  const { client } = await createKit({ isEmulated: true });
   expect(await client.command('get_branches', { projectId: 'shop' })).toEqual({ current: 'main', branches: ['main'] });
   expect(await client.command('suggest_project_files', { projectId: 'shop', query: 'read' })).toEqual({
     files: ['README.md'],

@@ -33,7 +33,11 @@ async function scene() {
   const [db2, db3] = [await standby('db2'), await standby('db3')];
   const hosts = [primary, db2, db3].map(({ address }) => `127.0.0.1:${address.port}`).join(',');
   const all = databaseUrl.replace(new URL(databaseUrl).host, hosts);
-  const kit = await createKit({ machine: { databaseUrl: all, name: 'here' }, limits: { diskLookMs: 50, ...QUIET } });
+  const kit = await createKit({
+    isEmulated: true,
+    machine: { databaseUrl: all, name: 'here' },
+    limits: { diskLookMs: 50, ...QUIET },
+  });
   const words = ['one', 'two', 'three', 'four'];
   const steps = [...words.map((word) => ({ tools: [append(word)] })), { text: 'All finished.' }];
   const stageId = await kit.startStage(prompt({ steps }));

@@ -59,7 +59,7 @@ it('sets a worktree up before Claude starts, says what failed, and cleans it up 
 });
 
 itAll('starts without a set-up if a person says so, and a person stops one that hangs', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   await settings(kit, { setup: { command: 'sleep 1000', timeLimit: 900 } });
   const stageId = await create(kit);
   await kit.client.command('start_stage', { stageId }); // replies although the set-up goes on
@@ -74,7 +74,7 @@ itAll('starts without a set-up if a person says so, and a person stops one that 
 });
 
 it('runs a set-up again that a kill of Callboard has cut off, and never takes it for done', async () => {
-  const kit = await createKit({ where: 'apart' });
+  const kit = await createKit({ isEmulated: true, where: 'apart' });
   await settings(kit, {
     setup: { command: 'echo try >> tries; if [ $(wc -l < tries) -lt 2 ]; then setsid sleep 1000 & sleep 1000; fi' },
   });
@@ -99,7 +99,7 @@ it('runs a set-up again that a kill of Callboard has cut off, and never takes it
 });
 
 it('uses callboard.yaml of the base commit once a person has agreed to what it runs', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   await settings(kit, { setup: { command: 'touch by-person' } });
   const commit = async (text: string) => {
     await writeFile(join(kit.repo, 'callboard.yaml'), text);
@@ -138,7 +138,7 @@ it('uses callboard.yaml of the base commit once a person has agreed to what it r
 });
 
 itAll('fetches before a stage begins, and goes on without if a person says so', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const git = (cwd: string, ...args: string[]) =>
     run('git', ['-c', 'user.name=A', '-c', 'user.email=a@b.c', ...args], { cwd });
   const remote = join(kit.folder, 'remote.git');
@@ -166,7 +166,7 @@ itAll('fetches before a stage begins, and goes on without if a person says so', 
 });
 
 it('runs dev servers on ports of their own, finds where they listen, and leaves none behind', async () => {
-  const kit = await createKit();
+  const kit = await createKit({ isEmulated: true });
   const listen = `require('node:http').createServer((_, reply) => reply.end(process.env.NAME)).listen(Number(process.env.PORT) + Number(process.env.PLUS), '127.0.0.1')`;
   const server = (name: string, plus: number) => ({
     command: `export NAME=${name} PLUS=${plus}; (setsid sleep 1000 &); '${process.execPath}' -e "${listen}"`,

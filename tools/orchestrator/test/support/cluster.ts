@@ -13,7 +13,7 @@ export interface Cluster {
   join(name: string, options?: KitOptions): Promise<Kit>;
 }
 
-/** Machines that share one store, each with a data directory, a repository and a scripted model of its own. */
+/** Machines that share one store, each with a data directory, a repository and a scripted model of its own; on the emulator. */
 export async function createCluster(databaseUrl: string): Promise<Cluster> {
   const remote = join(await temporaryFolder(), 'shop.git');
   await git('/', 'init', '--quiet', '--bare', '--initial-branch=main', remote);
@@ -23,6 +23,7 @@ export async function createCluster(databaseUrl: string): Promise<Cluster> {
     remote,
     join: (name, options = {}) =>
       createKit({
+        isEmulated: true,
         ...options,
         machine: { databaseUrl: options.machine?.databaseUrl ?? databaseUrl, name },
         limits: { lease: LEASE, ...options.limits },
