@@ -1,7 +1,6 @@
 /** Writes `docs/reference.md` from the schemas in the code; `npm run build` does it. */
 import { join } from 'node:path';
-import { type ProblemCode, problems } from '@callboard/contract';
-import { problemMeanings } from '../tools/web-server/src/server/openapi/problem-meanings.ts';
+import { problems } from '@callboard/contract';
 import { place } from './bundles.ts';
 import { eventTable, shapeTables, streamEventTable } from './event-tables.ts';
 import { markdownTable } from './markdown-table.ts';
@@ -9,11 +8,7 @@ import { markdownTable } from './markdown-table.ts';
 const problemTable = (): string =>
   markdownTable(
     ['code', 'status', 'meaning'],
-    Object.entries(problems).map(([code, status]) => [
-      `\`${code}\``,
-      String(status),
-      problemMeanings[code as ProblemCode], // a key of the table
-    ]),
+    Object.entries(problems).map(([code, { status, meaning }]) => [`\`${code}\``, String(status), meaning]),
   );
 
 /** Returns the page: the codes of errors, the events, and the shapes of what they carry. */

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { CommandDefinitions, DocsOf } from './command.ts';
+import * as the from './examples.ts';
 import { Actor, Login, PageKey } from './logins.ts';
 
 const nothing = z.object({});
@@ -7,19 +9,30 @@ const nothing = z.object({});
 export const loginCommands = {
   /** Lists the logins. `current`: the login that sent the command; null for an API token. */
   get_logins: {
+    route: 'GET /api/logins',
     time: 'read',
     input: nothing,
     reply: z.object({ logins: z.array(Login), current: z.string().nullable() }),
   },
   /** Ends a login. Takes effect at once, for commands and for open event streams. */
-  remove_login: { input: z.object({ loginId: z.string() }), reply: z.object({ login: Login }) },
+  remove_login: {
+    route: 'DELETE /api/logins/:loginId',
+    input: z.object({ loginId: z.string() }),
+    reply: z.object({ login: Login }),
+  },
   /** Makes a token that reads `GET /metrics` and can do nothing else. It is shown this once, listed among the logins, and revoked there. */
-  create_metrics_token: { input: nothing, reply: z.object({ token: z.string() }) },
+  create_metrics_token: {
+    route: 'POST /api/logins/metrics',
+    input: nothing,
+    reply: z.object({ token: z.string() }),
+    status: 201,
+  },
   /**
    * Makes a one-time code that lets one more browser in. Only a page may, no API token (`page_only`). `publicUrl`: the origin
    * for the link; null for that of the page.
    */
   create_login_code: {
+    route: 'POST /api/logins/code',
     input: nothing,
     reply: z.object({ code: z.string(), expiresAt: z.iso.datetime(), publicUrl: z.url().nullable() }),
   },
@@ -41,4 +54,37 @@ export const loginCommands = {
   auth_check: { time: 'read', input: nothing, reply: z.object({ actor: Actor, loginId: z.string().nullable() }) },
   /** Ends the login that sends the command. */
   auth_logout: { input: nothing, reply: nothing },
-} as const;
+} as const satisfies CommandDefinitions;
+
+/** What the API's document says of them. */
+export const loginDocs = (): DocsOf<typeof loginCommands> => ({
+  get_logins: {
+    tag: 'service',
+    summary: 'List the browsers and terminals that are logged in',
+    description: '`current` is the login of this request; null for an API token.',
+    example: { input: {}, reply: { logins: [the.login], current: the.login.loginId } },
+  },
+  remove_login: {
+    tag: 'service',
+    summary: 'Revoke a login',
+    description: 'Takes effect at once: its requests are refused, and its event streams end.',
+    problems: ['unknown_login'],
+    example: { input: { loginId: the.login.loginId }, reply: { login: the.login } },
+  },
+  create_metrics_token: {
+    tag: 'service',
+    summary: 'Make a token for monitoring',
+    description:
+      'The token reads `GET /metrics` (Prometheus) and can do nothing else. It is returned this once, is listed among the logins as "Metrics", and is revoked there. An API token cannot make one.',
+    problems: ['page_only'],
+    example: { input: {}, reply: { token: 'the-token-for-metrics' } },
+  },
+  create_login_code: {
+    tag: 'service',
+    summary: 'Make a login link for one more browser',
+    description:
+      'The link is `/login?code=` with this code, under `publicUrl`, or the address of the page if that is null. It works once, for an hour. An API token cannot make one. Every open board shows the new login.',
+    problems: ['page_only'],
+    example: { input: {}, reply: { code: 'one-time-code', expiresAt: the.login.expiresAt, publicUrl: null } },
+  },
+});

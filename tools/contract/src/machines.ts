@@ -45,28 +45,6 @@ export type Machine = z.infer<typeof Machine>;
 /** A machine's name or id. */
 export const MachinePin = z.string().trim().min(1, 'is empty').max(100, 'is longer than 100 characters');
 
-/** The commands about machines, as `commands` has them. */
-export const machineCommands = {
-  /** Lists the machines that share this store; none with a store in a file. `here`: the one that answers. */
-  get_machines: {
-    time: 'read',
-    input: z.object({}),
-    reply: z.object({ machines: z.array(Machine), here: MachineId.nullable() }),
-  },
-  /** Declares an unreachable machine lost, so that its stages can be started elsewhere. Its processes may go on. */
-  declare_machine_lost: {
-    time: 'slow',
-    input: z.object({ machineId: MachineId }),
-    reply: z.object({ machine: Machine }),
-  },
-  /** Takes a lost machine off the list. Should it come back, it is listed again. */
-  remove_machine: {
-    time: 'slow',
-    input: z.object({ machineId: MachineId }),
-    reply: z.object({ machine: Machine }),
-  },
-} as const;
-
 /** Whether a pin, a name or an id, means this machine. A name counts in whatever case. */
 export const isPinnedTo = (pin: string, { id, name }: Pick<Machine, 'id' | 'name'>): boolean =>
   pin === id || pin.toLowerCase() === name.toLowerCase();

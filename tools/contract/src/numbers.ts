@@ -98,9 +98,3 @@ export const Numbers = z.object({
   ),
 });
 export type Numbers = z.infer<typeof Numbers>;
-
-/** The command for charts, as `commands` has it. It counts for longer than a `read` may. */
-export const numberCommands = {
-  /** Counts what happened in the last days. */
-  get_numbers: { input: NumbersQuery, reply: Numbers },
-} as const;

@@ -51,21 +51,3 @@ export const PushMessage = z.object({
   isSettled: z.boolean(),
 });
 export type PushMessage = z.infer<typeof PushMessage>;
-
-const ofDevice = z.object({ deviceId: z.string().min(1).max(100) });
-const device = z.object({ device: PushDevice });
-
-/** The commands about pushed notifications. Each is about the devices of the person who sends it. */
-export const pushCommands = {
-  /** `publicKey`: what a browser subscribes with (VAPID). `current`: the device of the login that asks, if it has one. */
-  get_push_devices: {
-    time: 'read',
-    input: z.object({}),
-    reply: z.object({ publicKey: z.string(), devices: z.array(PushDevice), current: z.string().nullable() }),
-  },
-  /** Pushes notifications to this browser from now on. Only a page may subscribe, no API token (`page_only`). */
-  add_push_device: { input: PushSubscriptionBody, reply: device },
-  remove_push_device: { input: ofDevice, reply: device },
-  /** Sends a test. Replies when the push service has taken it; `push_failed` says why it has not. */
-  test_push_device: { time: 'slow', input: ofDevice, reply: device },
-} as const;

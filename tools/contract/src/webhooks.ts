@@ -171,34 +171,3 @@ export const WebhookEvent = z.object({
   }),
 });
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
-
-const ofWebhook = { webhookId: z.string().min(1).max(100) };
-const webhook = z.object({ webhook: Webhook });
-/** With the secret that Callboard has made, which is not shown again; null if it has made none. */
-const withSecret = z.object({ webhook: Webhook, secret: z.string().nullable() });
-
-/** The commands about calls to the outside. They are the same for everybody on the board. */
-export const webhookCommands = {
-  get_webhooks: { time: 'read', input: z.object({}), reply: z.object({ webhooks: z.array(Webhook) }) },
-  /**
-   * Only a page may add or replace a `command`, or a target with `allowsThisMachine` (`page_only`). Whoever sends `webhookId` can send the same
-   * again if the reply was lost: nothing is added twice, and the reply is the same, for ten minutes.
-   */
-  add_webhook: { input: NewWebhook.extend({ webhookId: z.uuid().optional() }), reply: withSecret },
-  change_webhook: { input: z.object({ ...ofWebhook, patch: WebhookPatch }), reply: withSecret },
-  /** Anything not sent yet will not be sent. */
-  remove_webhook: { input: z.object(ofWebhook), reply: webhook },
-  /** Calls it with a test. Replies when it was taken; `webhook_failed` says why it was not. */
-  test_webhook: { time: 'slow', input: z.object(ofWebhook), reply: webhook },
-  /** Lists its newest calls, newest first. */
-  get_webhook_calls: {
-    time: 'read',
-    input: z.object(ofWebhook),
-    reply: z.object({ calls: z.array(WebhookCall) }),
-  },
-  /** Makes a call once more, with the same id, or now instead of later. */
-  repeat_webhook_call: {
-    input: z.object({ ...ofWebhook, callId: z.string().regex(/^\d{1,15}$/) }),
-    reply: z.object({ call: WebhookCall }),
-  },
-} as const;

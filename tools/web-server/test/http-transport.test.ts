@@ -25,7 +25,7 @@ async function start(options: Options = {}) {
 }
 
 const problem = (code: ProblemCode) => {
-  const status = problems[code];
+  const { status } = problems[code];
   return { type: 'about:blank', title: code, status, code, detail: 'words' };
 };
 

@@ -1,9 +1,10 @@
-import { commands, ProblemCode } from '@callboard/contract';
+import { commandDocs, commands, ProblemCode } from '@callboard/contract';
 import { type RoutedCommand, routes, toRequest } from '@callboard/contract/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { examples } from '../src/server/openapi/examples.ts';
 import { bearer, type Harness, startHarness } from './harness.ts';
+
+const docs = commandDocs();
 
 const Media = z.looseObject({
   schema: z.looseObject({ examples: z.array(z.unknown()).optional() }),
@@ -116,8 +117,8 @@ it.each([
   expect(operationOf(operationId).responses[status]?.description).toContain(`\`${code}\``);
 });
 
-it.each(Object.keys(examples) as RoutedCommand[])('has examples of %s that match its own schemas', (type) => {
-  const { input, reply } = examples[type];
+it.each(Object.keys(docs) as RoutedCommand[])('has examples of %s that match its own schemas', (type) => {
+  const { input, reply } = docs[type].example;
   expect(commands[type].input.parse(input)).toEqual(input);
   expect(commands[type].reply.parse(reply)).toEqual(reply);
   const { requestBody, responses } = operationOf(type);

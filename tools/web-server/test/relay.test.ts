@@ -1,16 +1,24 @@
+import { commandDocs } from '@callboard/contract';
 import type { RoutedCommand } from '@callboard/contract/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { examples } from '../src/server/openapi/examples.ts';
 import { bearer, type Harness, startHarness } from './harness.ts';
 import { board, project, stage } from './samples.ts';
+
+const docs = commandDocs();
 
 let harness: Harness;
 beforeAll(async () => {
   harness = await startHarness({
     prepare({ handlers }) {
-      for (const [type, { reply }] of Object.entries(examples)) Object.assign(handlers, { [type]: () => reply });
-      handlers.approve_tool = ({ hold }) => (hold === true ? HELD : examples.approve_tool.reply);
-      handlers.answer_question = ({ hold }) => (hold === true ? HELD : examples.answer_question.reply);
+      for (const [
+        type,
+        {
+          example: { reply },
+        },
+      ] of Object.entries(docs))
+        Object.assign(handlers, { [type]: () => reply });
+      handlers.approve_tool = ({ hold }) => (hold === true ? HELD : docs.approve_tool.example.reply);
+      handlers.answer_question = ({ hold }) => (hold === true ? HELD : docs.answer_question.example.reply);
       handlers.create_project = ({ path }) => ({ project, created: path === '/new' });
     },
   });
@@ -118,7 +126,7 @@ const cases: Case[] = [
 it.each(cases)('translates %j to %s', async (call, command, input, status) => {
   harness.orchestrator.received.length = 0;
   const response = await send(...call);
-  expect(response.json()).toEqual(command === 'get_board' ? board(41) : examples[command].reply);
+  expect(response.json()).toEqual(command === 'get_board' ? board(41) : docs[command].example.reply);
   expect(response.statusCode).toBe(status);
   expect(response.headers['cache-control']).toBe('no-store');
   expect(harness.orchestrator.received.at(-1)).toEqual({ type: command, input, actor: 'Ann' });

@@ -1,9 +1,8 @@
 /** Small, complete values of the contract: the examples of the API, and events. */
 import type { BoardEvent } from '@callboard/contract';
-import { stage } from '../src/server/openapi/example-values.ts';
+import { stage } from '@callboard/contract/examples';
 
-export * from '../src/server/openapi/example-values.ts';
-export * from '../src/server/openapi/worktree-values.ts';
+export * from '@callboard/contract/examples';
 
 const at = '2026-01-02T03:04:05.678Z';
 

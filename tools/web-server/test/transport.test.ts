@@ -1,4 +1,5 @@
 /** The promises that every `Transport` keeps, tested for each one. */
+import { commandDocs } from '@callboard/contract';
 import {
   createHttpTransport,
   createInProcessTransport,
@@ -7,10 +8,11 @@ import {
   type Transport,
 } from '@callboard/contract/client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { examples } from '../src/server/openapi/examples.ts';
 import { GOOD_TOKEN, noAnswer, Refusal } from './fake-orchestrator.ts';
 import { startHarness } from './harness.ts';
 import { decision, modeChanged, stage } from './samples.ts';
+
+const docs = commandDocs();
 
 const cleanUp: (() => void | Promise<void>)[] = [];
 afterEach(async () => {
@@ -50,7 +52,12 @@ const delta = (text: string) =>
 describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
   it('sends every command unchanged, and returns its reply', async () => {
     const { transport, orchestrator } = await start(kind);
-    for (const [name, { input, reply }] of Object.entries(examples)) {
+    for (const [
+      name,
+      {
+        example: { input, reply },
+      },
+    ] of Object.entries(docs)) {
       const type = name as RoutedCommand; // a key of the table
       Object.assign(orchestrator.handlers, { [type]: () => reply });
       expect(await transport.command(type, input)).toEqual(reply);

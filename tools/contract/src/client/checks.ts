@@ -7,7 +7,7 @@ import { TransportError } from './transport.ts';
 export function checkedInput<T extends CommandType>(type: T, input: CommandInput<T>): Record<string, unknown> {
   const parsed = z.safeParse<z.ZodType<Record<string, unknown>>>(commands[type].input, input);
   if (parsed.success) return parsed.data;
-  throw new TransportError(problems.bad_request, 'bad_request', z.prettifyError(parsed.error));
+  throw new TransportError(problems.bad_request.status, 'bad_request', z.prettifyError(parsed.error));
 }
 
 /** Returns the parsed reply; throws `internal` if it is invalid. */
@@ -15,9 +15,9 @@ export function checkedReply<T extends CommandType>(type: T, data: unknown): Com
   const parsed = commands[type].reply.safeParse(data);
   if (parsed.success) return parsed.data as CommandReply<T>; // the schema was looked up by T
   const words = `Callboard's answer to ${type} is invalid.`;
-  throw new TransportError(problems.internal, 'internal', `${words}\n${z.prettifyError(parsed.error)}`);
+  throw new TransportError(problems.internal.status, 'internal', `${words}\n${z.prettifyError(parsed.error)}`);
 }
 
 /** Returns the error for a refused command. */
 export const refused = ({ code, message, decision }: CommandError): TransportError =>
-  new TransportError(problems[code], code, message, { decision: decision ?? null });
+  new TransportError(problems[code].status, code, message, { decision: decision ?? null });

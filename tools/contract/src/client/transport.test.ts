@@ -5,7 +5,7 @@ import { TransportError, type TransportErrorCode } from './transport.ts';
 const error = (code: TransportErrorCode, status: number) => new TransportError(status, code, 'words');
 
 it('treats an unreachable, starting or overloaded server as transient', () => {
-  const codes = Object.entries(problems) as [ProblemCode, number][]; // the keys of the table
+  const codes = Object.entries(problems).map(([code, { status }]) => [code as ProblemCode, status] as const); // the keys of the table
   const passing = codes.filter(([code, status]) => error(code, status).isTransient).map(([code]) => code);
   expect(passing).toEqual([
     'page_not_proven',

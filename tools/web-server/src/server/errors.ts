@@ -47,5 +47,5 @@ export class ProtocolError extends AppError {
 
 /** Returns the error for a refused command. */
 export function fromCommandError({ code, message, decision }: CommandError): AppError {
-  return problems[code] < 500 ? new Rejection(code, message, decision) : new OperationalError(code, message);
+  return problems[code].status < 500 ? new Rejection(code, message, decision) : new OperationalError(code, message);
 }

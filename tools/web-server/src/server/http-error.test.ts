@@ -1,9 +1,8 @@
-import { type ProblemCode, problems } from '@callboard/contract';
+import { commandDocs, type ProblemCode, problems } from '@callboard/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Refusal } from '../../test/fake-orchestrator.ts';
 import { bearer, type Harness, startHarness } from '../../test/harness.ts';
 import { decision, queued } from '../../test/samples.ts';
-import { examples } from './openapi/examples.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -19,22 +18,25 @@ const send = (method: 'GET' | 'POST' | 'PATCH', url: string, payload?: object | 
     ...(payload && { payload }),
   });
 
-it.each(Object.entries(problems))('sends the refusal %s with the status %i', async (code, status) => {
-  harness.orchestrator.handlers.interrupt = () => {
-    throw new Refusal(code as ProblemCode, `words for ${code}`); // a key of the table
-  };
-  const response = await send('POST', '/api/sessions/STAGE-1/interrupt');
-  expect(response.statusCode).toBe(status);
-  expect(response.headers['content-type']).toMatch(/^application\/problem\+json/);
-  expect(response.json()).toEqual({
-    type: `urn:callboard:problem:${code}`,
-    title: expect.stringMatching(/^[A-Z][a-z ]+$/),
-    status,
-    code,
-    detail: code === 'internal' ? expect.not.stringContaining('words') : `words for ${code}`,
-  });
-  if (code === 'internal') expect(harness.errors.splice(0)).toHaveLength(1);
-});
+it.each(Object.entries(problems).map(([code, { status }]) => [code, status] as const))(
+  'sends the refusal %s with the status %i',
+  async (code, status) => {
+    harness.orchestrator.handlers.interrupt = () => {
+      throw new Refusal(code as ProblemCode, `words for ${code}`); // a key of the table
+    };
+    const response = await send('POST', '/api/sessions/STAGE-1/interrupt');
+    expect(response.statusCode).toBe(status);
+    expect(response.headers['content-type']).toMatch(/^application\/problem\+json/);
+    expect(response.json()).toEqual({
+      type: `urn:callboard:problem:${code}`,
+      title: expect.stringMatching(/^[A-Z][a-z ]+$/),
+      status,
+      code,
+      detail: code === 'internal' ? expect.not.stringContaining('words') : `words for ${code}`,
+    });
+    if (code === 'internal') expect(harness.errors.splice(0)).toHaveLength(1);
+  },
+);
 
 it('includes the decision that stands', async () => {
   harness.orchestrator.handlers.approve_tool = () => {
@@ -79,7 +81,7 @@ it.each([
 });
 
 it('accepts a command without fields, whatever the type of its empty body', async () => {
-  harness.orchestrator.handlers.interrupt = () => examples.interrupt.reply;
+  harness.orchestrator.handlers.interrupt = () => commandDocs().interrupt.example.reply;
   for (const type of ['text/plain;charset=UTF-8', 'application/json']) {
     const headers = { ...bearer, 'content-type': type };
     const url = '/api/sessions/STAGE-1/interrupt';

@@ -4,7 +4,6 @@ import type { FastifyBaseLogger, FastifyReply } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { AppError, Rejection } from './errors.ts';
-import { problemMeanings } from './openapi/problem-meanings.ts';
 
 const INTERNAL = 'Something went wrong in Callboard itself. Its log has the details.';
 /** Errors of the framework: bad JSON, a body that is too large, an unknown media type. */
@@ -38,12 +37,13 @@ function answerFor(error: unknown): Answer {
   }
   if (error instanceof AppError) {
     const detail = error.code === 'internal' ? INTERNAL : error.message;
-    return { status: problems[error.code], code: error.code, detail };
+    return { status: problems[error.code].status, code: error.code, detail };
   }
   const http = HttpLike.safeParse(error);
   if (!http.success) return { status: 500, code: 'internal', detail: INTERNAL };
   const code = HTTP_CODES[http.data.statusCode] ?? 'bad_request';
-  return { status: problems[code], code, detail: code === 'bad_request' ? http.data.message : problemMeanings[code] };
+  const { status, meaning } = problems[code];
+  return { status, code, detail: code === 'bad_request' ? http.data.message : meaning };
 }
 
 /** Returns `title: is empty`, or for the whole body `body: Unrecognized key: "x"`. */

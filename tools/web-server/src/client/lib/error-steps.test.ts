@@ -1,14 +1,8 @@
-import { problems } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import { expect, it } from 'vitest';
-import { describeError, errorTable } from './error-steps.ts';
+import { describeError } from './error-steps.ts';
 
 const refusal = (code: TransportError['code'], text: string) => describeError(new TransportError(409, code, text));
-
-it('has an entry for every way in which a command can fail, and no other', () => {
-  const codes = [...Object.keys(problems), 'network', 'unreadable'];
-  expect(Object.keys(errorTable).toSorted()).toEqual(codes.toSorted());
-});
 
 it('tells the cause first, folds what git said, and names one step', () => {
   const words = 'The worktree was not created. The disk is full. Free some space, then try again.';

@@ -49,7 +49,7 @@ const encoder = new TextEncoder();
 
 /** Returns a refusal as the server sends it. */
 export const problem = (code: ProblemCode, detail: string): Response => {
-  const status = problems[code];
+  const { status } = problems[code];
   const body: Problem = { type: 'about:blank', title: code, status, code, detail };
   return HttpResponse.json(body, { status });
 };

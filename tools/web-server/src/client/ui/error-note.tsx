@@ -1,8 +1,8 @@
-import type { StageId } from '@callboard/contract';
+import type { ErrorStep, StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { type ComponentType, createContext, type ReactNode, useContext } from 'react';
 import { failureWords } from '../lib/api-client.ts';
-import { describeError, type ErrorStep } from '../lib/error-steps.ts';
+import { describeError } from '../lib/error-steps.ts';
 import { CommandWords, CopyCommandOf } from './command-words.tsx';
 import { CopyLine } from './copy-line.tsx';
 import css from './error-note.module.css';

@@ -1,6 +1,5 @@
 import { Problem, type ProblemCode, problems } from '@callboard/contract';
 import { z } from 'zod';
-import { problemMeanings } from './problem-meanings.ts';
 import { schemaNotes } from './schemas.ts';
 
 /** The codes of every route behind the login. */
@@ -38,7 +37,7 @@ export function problemResponses({ own = [], isRelayed = false, hasBody = false 
 
 /** Returns the error responses for exactly these codes. */
 export function problemsAs(codes: readonly ProblemCode[]) {
-  const byStatus = Object.groupBy(new Set(codes), (code) => problems[code]);
+  const byStatus = Object.groupBy(new Set(codes), (code) => problems[code].status);
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, list = []]) => [
       status,
@@ -47,7 +46,7 @@ export function problemsAs(codes: readonly ProblemCode[]) {
   );
 }
 
-const inWords = (code: ProblemCode): string => `- \`${code}\`: ${problemMeanings[code]}`;
+const inWords = (code: ProblemCode): string => `- \`${code}\`: ${problems[code].meaning}`;
 
 /** Returns a response with a JSON body, or with one of the other media types on request. */
 export const json = (description: string, schema: z.ZodType, others: Record<string, { schema: z.ZodType }> = {}) => ({

@@ -1,3 +1,4 @@
+import { type RoutedCommand, routes } from '@callboard/contract/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { logoutRoute } from '../auth/login-routes.ts';
@@ -6,28 +7,10 @@ import type { EventHub } from '../events/event-hub.ts';
 import { documentRoute } from '../openapi/document.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 import type { Visits } from '../reach/visits.ts';
-import { boardRelays, pendingRoute } from './board.ts';
-import { beyondBudgetRelays, budgetRelays } from './budgets.ts';
-import { commentRelays } from './comments.ts';
+import { pendingRoute } from './board.ts';
 import { decisionsRoute } from './decisions.ts';
 import { eventRoutes } from './events.ts';
-import { forkRelays, rewindRelays } from './going-back.ts';
-import { holdRelays } from './holds.ts';
-import { goOnRelays, limitRelays } from './limits.ts';
-import { loginRelays } from './logins.ts';
-import { machineRelays } from './machines.ts';
-import { moveInRelays } from './move-in.ts';
-import { projectRelays } from './projects.ts';
-import { pullRequestRelays } from './pull-requests.ts';
-import { pushRelays } from './push.ts';
-import { queueRelays } from './queue.ts';
-import { createAsk, type Relays, relayRoute } from './relay.ts';
-import { requestRuleRelays, ruleRelays } from './rules.ts';
-import { requestRelays, sessionRelays } from './sessions.ts';
-import { stageRelays } from './stages.ts';
-import { trashRelays } from './trash.ts';
-import { webhookRelays } from './webhooks.ts';
-import { workspaceRelays } from './workspace.ts';
+import { createAsk, relayRoute } from './relay.ts';
 
 export interface ApiRoutesOptions {
   client: OrchestratorClient;
@@ -38,20 +21,8 @@ export interface ApiRoutesOptions {
   streamsPerLogin: number;
 }
 
-const relays: Record<string, Relays> = {
-  board: { ...boardRelays, ...limitRelays, ...holdRelays, ...budgetRelays, ...machineRelays },
-  projects: { ...projectRelays, ...moveInRelays },
-  stages: { ...stageRelays, ...forkRelays, ...pullRequestRelays },
-  review: commentRelays,
-  sessions: { ...sessionRelays, ...rewindRelays, ...goOnRelays, ...beyondBudgetRelays },
-  queue: queueRelays,
-  requests: { ...requestRelays, ...requestRuleRelays, ...pushRelays },
-  rules: ruleRelays,
-  service: loginRelays,
-  trash: trashRelays,
-  webhooks: webhookRelays,
-  workspace: workspaceRelays,
-};
+/** Its route also returns files. */
+const isOwn = (type: string) => type === 'get_decisions';
 
 /** The part of the API that needs a login. */
 export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, options) => {
@@ -67,10 +38,8 @@ export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, op
   // Before the body is parsed.
   app.addHook('preParsing', (request) => authenticator.verifyToken(request));
 
-  for (const [tag, group] of Object.entries(relays)) {
-    for (const [type, notes] of Object.entries(group)) {
-      app.route(relayRoute(type as keyof typeof group, tag, notes, ask)); // Object.entries loses the type of the keys
-    }
+  for (const type of Object.keys(routes).filter((type) => !isOwn(type))) {
+    app.route(relayRoute(type as RoutedCommand, ask)); // Object.keys loses the type of the keys
   }
   app.route(pendingRoute(ask));
   app.route(decisionsRoute(ask));

@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream';
-import { DecisionFilter } from '@callboard/contract';
+import { DecisionFilter, wholeNumber } from '@callboard/contract';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import { Rejection } from '../errors.ts';
 import { exportFormats, exportText } from './decision-export.ts';
-import { wholeNumber } from './query.ts';
 import type { Ask } from './relay.ts';
-import { type RelayNotes, relayRoute } from './relay.ts';
+import { relayRoute } from './relay.ts';
 
 /** The limit of one page; an export reads as many pages as it needs. */
 const MAX_PAGE = 1_000;
@@ -15,14 +14,6 @@ const Query = DecisionFilter.extend({
   limit: wholeNumber(1).optional(),
   format: z.enum(['json', 'csv', 'jsonl']).optional(),
 });
-
-const notes: RelayNotes = {
-  query: Query,
-  files: ['text/csv', 'application/jsonl'],
-  summary: 'List decisions, newest first',
-  description:
-    'In pages of at most 1000: pass `next` as `before` to get the next page; it is null at the end. With `format=csv` (or `Accept: text/csv`) or `format=jsonl`, returns the whole log, or the newest `limit` decisions, as a file; if the connection breaks off, the file is incomplete.',
-};
 
 /** `GET /api/decisions`: the decision log, as a page of JSON or as a file. */
 export function decisionsRoute(ask: Ask): RouteOptions {
@@ -41,7 +32,7 @@ export function decisionsRoute(ask: Ask): RouteOptions {
     reply.header('content-disposition', `attachment; filename="decisions.${extension}"`);
     return reply.type(contentType).send(Readable.from(text));
   }
-  return { ...relayRoute('get_decisions', 'requests', notes, ask), handler };
+  return { ...relayRoute('get_decisions', ask, { query: Query, files: ['text/csv', 'application/jsonl'] }), handler };
 }
 
 function formatOf({ headers: { accept = '' } }: FastifyRequest) {

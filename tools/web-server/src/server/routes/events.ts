@@ -1,4 +1,4 @@
-import { commands } from '@callboard/contract';
+import { commands, wholeNumber } from '@callboard/contract';
 import { serviceRoutes } from '@callboard/contract/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -8,7 +8,6 @@ import type { EventHub, StreamOwner } from '../events/event-hub.ts';
 import { noContent, problemResponses } from '../openapi/responses.ts';
 import { withExample } from '../openapi/schemas.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import { wholeNumber } from './query.ts';
 import type { Ask } from './relay.ts';
 
 export interface EventRoutesOptions {

@@ -1,22 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import {
+  type CommandDefinition,
+  type CommandDocs,
   type CommandInput,
   type CommandReply,
   type CommandType,
+  commandDocs,
   commands,
   HeldReply,
   hostPlace,
   IDEMPOTENCY_AGE_HEADER,
   IDEMPOTENCY_KEY_HEADER,
   Idempotency,
-  type ProblemCode,
 } from '@callboard/contract';
 import { pathFields, type RoutedCommand, routes, toRequest } from '@callboard/contract/client';
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { Rejection } from '../errors.ts';
-import { examples } from '../openapi/examples.ts';
 import { json, problemResponses } from '../openapi/responses.ts';
 import { withExample } from '../openapi/schemas.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
@@ -55,37 +56,25 @@ function idempotencyOf({ headers }: IncomingMessage): Idempotency | undefined {
   throw new Rejection('bad_request', 'Idempotency-Key must be a UUID, and Idempotency-Age a number of milliseconds.');
 }
 
-/** The documentation and options of a route. Its address and schemas come from the contract. */
-export interface RelayNotes {
-  summary: string;
-  description?: string;
-  /** The codes that only this route has. */
-  problems?: readonly ProblemCode[];
-  /** 200 by default. `created`: 201, or 200 if the reply says that it existed already. `held`: 200, or 202 if an answer is held back. */
-  status?: 201 | 202 | 'created' | 'held';
+/** What a route does otherwise than the command's definition says. */
+interface OwnRoute {
   /** Parses the query, whose values are text. */
   query?: z.ZodType;
-  isBodyOptional?: boolean;
   /** The media types of files that it can also return. */
   files?: readonly string[];
-  bodyLimit?: number;
-  /** Only for requests from this machine. */
-  isLocal?: boolean;
 }
 
-/** For bodies with files. */
-export const MESSAGE_BODY_LIMIT = 25 * 1024 * 1024;
-
-/** A group of relayed commands. */
-export type Relays = { readonly [T in RoutedCommand]?: RelayNotes };
+const docs = commandDocs();
 
 /** Returns the route that relays a command in the name of the caller and responds with its reply. Address and schemas come from the contract. */
-export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, ask: Ask): RouteOptions {
+export function relayRoute(type: RoutedCommand, ask: Ask, own: OwnRoute = {}): RouteOptions {
   const { method, path, body: bodyField } = routes[type];
-  const { status = 200, summary, description, problems, query, bodyLimit } = notes;
-  const files = Object.fromEntries((notes.files ?? []).map((type) => [type, { schema: z.string() }]));
-  const { params, body } = requestSchemas(type, notes);
-  const reply = withExample(commands[type].reply, examples[type].reply);
+  const definition: CommandDefinition = commands[type];
+  const { status = 200, query = own.query, bodyLimit, isLocal = false } = definition;
+  const { tag, summary, description, problems, example }: CommandDocs<CommandDefinition> = docs[type];
+  const files = Object.fromEntries((own.files ?? []).map((type) => [type, { schema: z.string() }]));
+  const { params, body } = requestSchemas(type, example.input as object);
+  const reply = withExample(definition.reply, example.reply);
   return {
     method,
     url: path,
@@ -104,7 +93,7 @@ export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, 
       },
     },
     async handler(request, answer) {
-      if (notes.isLocal === true) requireLocal(request.raw);
+      if (isLocal) requireLocal(request.raw);
       const { params: inPath, query: inQuery, body: given } = request;
       const fields = [query && inQuery, body && (bodyField === undefined ? given : { [bodyField]: given }), inPath];
       // Each part was checked with the matching part of the command's schema.
@@ -131,7 +120,7 @@ function requireLocal({ socket, headers }: IncomingMessage): void {
   throw new Rejection('not_this_machine', message);
 }
 
-type Status = NonNullable<RelayNotes['status']> | 200;
+type Status = NonNullable<CommandDefinition['status']> | 200;
 
 function statusOf(status: Status, reply: object): 200 | 201 | 202 {
   if (status === 'created') return 'created' in reply && reply.created === true ? 201 : 200;
@@ -154,15 +143,16 @@ function successes(status: Status, reply: z.ZodType, files: Parameters<typeof js
 const heldReply = withExample(HeldReply, { heldUntil: '2026-01-02T03:04:07.000Z' });
 
 /** Splits the command's schema into the route's path parameters and body. */
-function requestSchemas(type: RoutedCommand, { isBodyOptional = false }: RelayNotes) {
+function requestSchemas(type: RoutedCommand, example: object) {
   const route = routes[type];
+  const { isBodyOptional = false, input }: CommandDefinition = commands[type];
   const inPath = pathFields(route);
-  const fields: [string, z.ZodType][] = Object.entries(commands[type].input.shape);
+  const fields: [string, z.ZodType][] = Object.entries(input.shape);
   const named = fields.filter(([name]) => inPath.includes(name));
   const others = fields.filter(([name]) => !inPath.includes(name));
   const params = named.length === 0 ? null : z.object(Object.fromEntries(named));
   if (route.method === 'GET' || others.length === 0) return { params, body: null };
   const whole = others.find(([name]) => name === route.body)?.[1] ?? z.strictObject(Object.fromEntries(others));
   const body = isBodyOptional ? whole.nullish() : whole;
-  return { params, body: withExample(body, toRequest(route, examples[type].input).body) };
+  return { params, body: withExample(body, toRequest(route, example).body) };
 }
