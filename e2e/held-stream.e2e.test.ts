@@ -75,11 +75,17 @@ http { access_log off; ${places.join(' ')}
   await eventually(() => fetch(`http://127.0.0.1:${port}/api/health`));
 }
 
+interface Way {
+  drop(): void;
+  pass(): void;
+}
+
 /**
  * A forwarded port behind which the network can go away, as that of a phone: what was asked of the event stream then stays silent for
  * ever, without an end or an error, and everything else arrives once the network is back, as TCP sends it again.
+ * @param forgets everything else stays silent as well, as behind a router that has forgotten its connections
  */
-async function dropping(port: number, target: number): Promise<{ drop(): void; pass(): void }> {
+async function dropping(port: number, target: number, { forgets = false } = {}): Promise<Way> {
   const sockets = new Set<Socket>();
   const late: (() => void)[] = [];
   let isDropping = false;
@@ -94,7 +100,7 @@ async function dropping(port: number, target: number): Promise<{ drop(): void; p
       sockets.add(from);
       from.on('data', (data) => {
         if (from === socket) isStream = String(data).startsWith('GET /api/events');
-        isDead ||= isDropping && isStream;
+        isDead ||= isDropping && (isStream || forgets);
         if (isDead) return;
         if (isDropping) late.push(() => to.write(data));
         else to.write(data);
@@ -171,4 +177,27 @@ it('says that a connection is lost which fell silent without an end, and is curr
   await request.getByRole('button', { name: 'Allow', exact: true }).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
   expect(await page.getByRole('status').getByText('Connection lost.').count()).toBe(0);
+});
+
+it('gives up requests that were swallowed, which would keep every connection of the browser, and is current at once', async () => {
+  const { page, ask, way } = await openThrough((port, target) => dropping(port, target, { forgets: true }));
+  const names = ['Login form', 'Cart', 'Search'];
+  for (const name of names) await (await ask(name)).getByRole('button', { name: 'Allow', exact: true }).click();
+  for (const name of names) {
+    await page.getByRole('region', { name: 'Review' }).getByRole('link', { name }).click();
+    await page.getByText('Done.').waitFor();
+    await page.goBack();
+  }
+  await page.reload();
+  await page.getByRole('region', { name: 'Review' }).getByText('Cart').waitFor();
+  way.drop();
+  for (const name of names) {
+    await page.getByRole('region', { name: 'Review' }).getByRole('link', { name }).click();
+    await page.getByRole('heading', { name }).waitFor();
+    await page.goBack();
+  }
+  const request = await ask('Refunds');
+  await page.getByRole('status').getByText('Connection lost.').waitFor();
+  way.pass();
+  await request.waitFor();
 });

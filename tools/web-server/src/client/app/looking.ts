@@ -36,7 +36,7 @@ function watchLooking(at: LookingAt, canTell: boolean, onChange: (isLooking: boo
   let looking: AbortController | null = null;
   let used = performance.now();
   const tell = (now: LookingAt | null) => {
-    if (canTell) client.command('tell_looking', { tabId, at: now }, { keepalive: true }).catch(() => undefined);
+    if (canTell) tellServer(tabId, now);
   };
 
   function begin(): void {
@@ -73,6 +73,19 @@ function watchLooking(at: LookingAt, canTell: boolean, onChange: (isLooking: boo
     window.removeEventListener('pagehide', end);
     for (const name of USES) window.removeEventListener(name, use);
   };
+}
+
+let telling = new AbortController();
+
+/**
+ * Only the last one counts: where the network swallows them, those before would keep all of the browser's connections. One with
+ * `keepalive` could not be given up, as Chromium sends it to its end, so it is for a page that may be about to close.
+ */
+function tellServer(tabId: string, at: LookingAt | null): void {
+  telling.abort();
+  telling = new AbortController();
+  const options = at === null ? { keepalive: true } : { signal: telling.signal };
+  client.command('tell_looking', { tabId, at }, options).catch(() => undefined);
 }
 
 const TAB_KEY = 'callboard-tab';
