@@ -3,6 +3,8 @@
  * tabs over HTTP/1.1: the event stream and its polls would find none, and neither would what a person does next.
  */
 
+import { createStore } from 'zustand/vanilla';
+
 /** What has waited so long when the way falls silent, or is back, was lost on it. */
 const HUNG_MS = 1_000;
 /** How long a request that only reads keeps the one place that there is in the silence. */
@@ -28,26 +30,29 @@ export interface Waits {
   unanswered: () => Error;
 }
 
-const waiting = new Set<Waiting>();
-const queued = new Set<() => void>();
-let isSilent = false;
+/** What is on the way to the server, for all requests of this page. */
+const way = createStore(() => ({ isSilent: false, waiting: new Set<Waiting>(), queued: new Set<() => void>() }));
 
 /**
  * Tells whether nothing at all comes from the server. What was lost is then given up, and the requests of this page go out one at a time,
  * until the way is back.
  */
 export function setSilent(now: boolean): void {
+  const { isSilent, waiting } = way.getState();
   if (now === isSilent) return;
-  isSilent = now;
+  way.setState({ isSilent: now });
   for (const { sentAt, isLarge, giveUp } of [...waiting])
     if (!isLarge && Date.now() - sentAt >= HUNG_MS) giveUp.abort();
   letIn();
 }
 
-const isFree = (): boolean => !isSilent || [...waiting].every(({ isLarge }) => isLarge);
+function isFree(): boolean {
+  const { isSilent, waiting } = way.getState();
+  return !isSilent || [...waiting].every(({ isLarge }) => isLarge);
+}
 
 function letIn(): void {
-  for (const go of [...queued]) {
+  for (const go of [...way.getState().queued]) {
     if (!isFree()) return;
     go();
   }
@@ -55,6 +60,7 @@ function letIn(): void {
 
 /** Resolves when there is a place for this request. */
 function turn(place: Waiting, signal: AbortSignal | undefined): Promise<void> {
+  const { waiting, queued } = way.getState();
   return new Promise((resolve, reject) => {
     const leave = () => {
       queued.delete(go);
@@ -82,12 +88,13 @@ function turn(place: Waiting, signal: AbortSignal | undefined): Promise<void> {
  */
 export async function withoutHanging<T>(send: (signal: AbortSignal) => Promise<T>, waits: Waits): Promise<T> {
   const { signal, limitMs, isRead, isLarge = false, isLast = false, unanswered } = waits;
+  const { waiting } = way.getState();
   for (;;) {
     const place: Waiting = { sentAt: Date.now(), isLarge, giveUp: new AbortController() };
     if (isFree() || isLast) waiting.add(place);
     else await turn(place, signal);
     const own = place.giveUp.signal;
-    const isTurn = isRead && isSilent;
+    const isTurn = isRead && way.getState().isSilent;
     const ms = isTurn ? TURN_MS : limitMs;
     const timer = ms === undefined ? undefined : setTimeout(() => place.giveUp.abort(), ms);
     try {
