@@ -75,11 +75,17 @@ http { access_log off; ${places.join(' ')}
   await eventually(() => fetch(`http://127.0.0.1:${port}/api/health`));
 }
 
+interface Way {
+  drop(): void;
+  pass(): void;
+}
+
 /**
  * A forwarded port behind which the network can go away, as that of a phone: what was asked of the event stream then stays silent for
  * ever, without an end or an error, and everything else arrives once the network is back, as TCP sends it again.
+ * @param forgets everything else stays silent as well, as behind a router that has forgotten its connections
  */
-async function dropping(port: number, target: number): Promise<{ drop(): void; pass(): void }> {
+async function dropping(port: number, target: number, { forgets = false } = {}): Promise<Way> {
   const sockets = new Set<Socket>();
   const late: (() => void)[] = [];
   let isDropping = false;
@@ -94,7 +100,7 @@ async function dropping(port: number, target: number): Promise<{ drop(): void; p
       sockets.add(from);
       from.on('data', (data) => {
         if (from === socket) isStream = String(data).startsWith('GET /api/events');
-        isDead ||= isDropping && isStream;
+        isDead ||= isDropping && (isStream || forgets);
         if (isDead) return;
         if (isDropping) late.push(() => to.write(data));
         else to.write(data);
@@ -171,4 +177,28 @@ it('says that a connection is lost which fell silent without an end, and is curr
   await request.getByRole('button', { name: 'Allow', exact: true }).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
   expect(await page.getByRole('status').getByText('Connection lost.').count()).toBe(0);
+});
+
+it('keeps connections free while the network swallows what the page tells on each move, and is current at once', async () => {
+  const { page, ask, way } = await openThrough((port, target) => dropping(port, target, { forgets: true }));
+  await (await ask('Login form')).getByRole('button', { name: 'Allow', exact: true }).click();
+  const card = page.getByRole('region', { name: 'Review' }).getByRole('link', { name: 'Login form' });
+  await card.click();
+  await page.getByText('Done.').waitFor();
+  await page.goBack();
+  await card.waitFor();
+  way.drop();
+  // Over HTTP/1.1 a browser has six connections.
+  await page.evaluate(async () => {
+    const { pathname } = location;
+    for (let move = 0; move < 10; move += 1) {
+      history.pushState(null, '', move % 2 === 0 ? '/stages/STAGE-1' : pathname);
+      dispatchEvent(new PopStateEvent('popstate', { state: null }));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  });
+  const request = await ask('Refunds');
+  await page.getByRole('status').getByText('Connection lost.').waitFor();
+  way.pass();
+  await request.waitFor();
 });

@@ -35,8 +35,16 @@ function watchLooking(at: LookingAt, canTell: boolean, onChange: (isLooking: boo
   const tabId = ownTabId();
   let looking: AbortController | null = null;
   let used = performance.now();
+  let telling = new AbortController();
+  /**
+   * Only the last one counts: where the network swallows them, those before would keep all of the browser's connections. One with
+   * `keepalive` could not be given up, as Chromium sends it to its end, so it is for a page that may be about to close.
+   */
   const tell = (now: LookingAt | null) => {
-    if (canTell) client.command('tell_looking', { tabId, at: now }, { keepalive: true }).catch(() => undefined);
+    telling.abort();
+    telling = new AbortController();
+    const options = now === null ? { keepalive: true } : { signal: telling.signal };
+    if (canTell) client.command('tell_looking', { tabId, at: now }, options).catch(() => undefined);
   };
 
   function begin(): void {
@@ -69,6 +77,7 @@ function watchLooking(at: LookingAt, canTell: boolean, onChange: (isLooking: boo
   return () => {
     clearInterval(again);
     looking?.abort(); // what follows tells the server
+    telling.abort();
     document.removeEventListener('visibilitychange', use);
     window.removeEventListener('pagehide', end);
     for (const name of USES) window.removeEventListener(name, use);

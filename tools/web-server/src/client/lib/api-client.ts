@@ -9,6 +9,7 @@ import {
   routes,
   TransportError,
 } from '@callboard/contract/client';
+import { withoutHanging } from './hung-requests.ts';
 import { pageFetch } from './page-fetch.ts';
 import { UNANSWERED, unanswered, unconfirmed } from './unanswered.ts';
 import { ATTEMPT_MS, PATIENCE_MS, UPLOAD_MS } from './until-delivered.ts';
@@ -24,6 +25,41 @@ const http = createHttpClient({ origin: '', fetch: pageFetch, words });
 /** More than so many characters take time to send. */
 const LARGE = 100_000;
 
+/** How long the answer to a read may be on its way, beside the time that the server takes. */
+const ON_ITS_WAY_MS = 25_000;
+
+const isLargeInput = (input: object): boolean => JSON.stringify(input).length > LARGE;
+
+/** Sends a command once. It is given up if the way to the server loses it. */
+function once<T extends RoutedCommand>(
+  type: T,
+  input: CommandInput<T> & object,
+  options: CallOptions,
+): Promise<CommandReply<T>> {
+  const isRead = routes[type].method === 'GET';
+  const isLast = options.keepalive === true;
+  return withoutHanging((signal) => http.command(type, input, { ...options, signal }), {
+    signal: options.signal,
+    ...(isRead && { limitMs: REPLY_LIMITS_MS[timeOf(type)] + ON_ITS_WAY_MS }),
+    ...(isLast && { limitMs: ATTEMPT_MS }),
+    isRead,
+    isLast,
+    isLarge: !isRead && isLargeInput(input),
+    unanswered,
+  });
+}
+
+/** As `http.call`, of which it waits for the head of the response. */
+const call: typeof http.call = (route, fields, options = {}) =>
+  withoutHanging((signal) => http.call(route, fields, { ...options, signal }), {
+    signal: options.signal,
+    isRead: route.method === 'GET',
+    unanswered,
+  });
+
+const file: typeof http.file = (route, fields, given) =>
+  withoutHanging((signal) => http.file(route, fields, signal), { signal: given, isRead: true, unanswered });
+
 /**
  * Sends a command. One that changes something is sent again while its reply is lost: under its key the server executes it once, and
  * says what became of it. With a signal or `keepalive`, it is sent once: who passes those resends it itself, or nobody waits.
@@ -35,15 +71,15 @@ async function command<T extends RoutedCommand>(
   options: CallOptions = {},
 ): Promise<CommandReply<T>> {
   const isRead = routes[type].method === 'GET';
-  if (isRead || options.signal !== undefined || options.keepalive === true) return http.command(type, input, options);
+  if (isRead || options.signal !== undefined || options.keepalive === true) return once(type, input, options);
   const key = crypto.randomUUID();
   try {
     return await resend(
-      (attempt) => http.command(type, input, { signal: attempt.signal, headers: idempotencyHeaders(key, attempt) }),
+      (attempt) => once(type, input, { signal: attempt.signal, headers: idempotencyHeaders(key, attempt) }),
       {
         patienceMs: PATIENCE_MS,
         heldMs: REPLY_LIMITS_MS[timeOf(type)],
-        attemptMs: JSON.stringify(input).length > LARGE ? UPLOAD_MS : ATTEMPT_MS,
+        attemptMs: isLargeInput(input) ? UPLOAD_MS : ATTEMPT_MS,
         unanswered,
       },
     );
@@ -53,7 +89,7 @@ async function command<T extends RoutedCommand>(
 }
 
 /** The page's API client. Each request carries the proof of this page; errors have texts for people. */
-export const client = { ...http, command };
+export const client = { ...http, command, call, file };
 
 export { unanswered };
 

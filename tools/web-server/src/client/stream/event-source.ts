@@ -8,6 +8,8 @@ export interface EventStreamOptions {
   onOpen: () => void;
   /** A proxy holds the stream back, and polls take its place; or no longer. */
   onHeldUp: (isHeldUp: boolean) => void;
+  /** Nothing at all comes from the server, as far as this is known; or something does again. */
+  onSilent: (isSilent: boolean) => void;
   /** The connection is gone; it is retried. `failures` counts the attempts in a row. */
   onLost: (failures: number) => void;
 }
@@ -28,7 +30,14 @@ const QUIET_MS = 3_000;
  * Reads the event stream, and reconnects until closed. It uses `fetch` because a page proves itself in a header, which
  * the browser's own `EventSource` cannot send.
  */
-export function openEventStream({ since, onMessage, onOpen, onHeldUp, onLost }: EventStreamOptions): OpenEventStream {
+export function openEventStream({
+  since,
+  onMessage,
+  onOpen,
+  onHeldUp,
+  onSilent,
+  onLost,
+}: EventStreamOptions): OpenEventStream {
   let connection: AbortController | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
@@ -70,6 +79,7 @@ export function openEventStream({ since, onMessage, onOpen, onHeldUp, onLost }: 
   function opened(current: AbortController): void {
     if (current !== connection) return;
     failures = 0;
+    onSilent(false);
     onOpen();
   }
 
@@ -81,7 +91,11 @@ export function openEventStream({ since, onMessage, onOpen, onHeldUp, onLost }: 
 
   function lost(current: AbortController, error?: unknown): void {
     if (current !== connection) return;
-    isSuspect ||= error instanceof TransportError && error.code === 'network';
+    if (error instanceof TransportError) {
+      const isSilent = error.code === 'network';
+      isSuspect ||= isSilent;
+      onSilent(isSilent);
+    }
     // If the login has ended, the board should find out at once.
     failures += isLoggedOut(error) ? 2 : 1;
     timer = setTimeout(connect, RETRY_MS[Math.min(failures, RETRY_MS.length) - 1]);
@@ -91,6 +105,7 @@ export function openEventStream({ since, onMessage, onOpen, onHeldUp, onLost }: 
   function check(): void {
     if (connection === undefined || (failures === 0 && heard.elapsedMs() < QUIET_MS)) return;
     isSuspect = true;
+    onSilent(true);
     heard.restart();
     connect();
   }

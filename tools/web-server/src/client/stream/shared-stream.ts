@@ -10,6 +10,8 @@ export interface SharedStreamOptions {
   onOpen: (since: number) => void;
   /** A proxy holds the stream back, and polls take its place; or no longer. */
   onHeldUp: (isHeldUp: boolean) => void;
+  /** Nothing at all comes from the server, as far as this is known; or something does again. */
+  onSilent: (isSilent: boolean) => void;
   onLost: (failures: number) => void;
   /** The stages all tabs together watch, on each change. Called only in the tab that holds the stream. */
   onWatched: (stageIds: string[]) => void;
@@ -39,6 +41,7 @@ function openAlone({
   onMessage,
   onOpen,
   onHeldUp,
+  onSilent,
   onLost,
   onWatched,
 }: SharedStreamOptions): SharedStream & Pick<OpenEventStream, 'check'> {
@@ -47,7 +50,14 @@ function openAlone({
     from = since();
     return from;
   };
-  const stream = openEventStream({ since: startAt, onMessage, onHeldUp, onLost, onOpen: () => onOpen(from) });
+  const stream = openEventStream({
+    since: startAt,
+    onMessage,
+    onHeldUp,
+    onSilent,
+    onLost,
+    onOpen: () => onOpen(from),
+  });
   return { watch: onWatched, reopen: stream.reopen, check: stream.check, close: stream.close };
 }
 
@@ -62,10 +72,11 @@ interface Leader {
 
 /** Holds the stream for all tabs: passes on its messages and the state of the connection. */
 function beginLeading(options: SharedStreamOptions, channel: TabChannel, opened: () => void): Leader {
-  let state: { connection: 'open' | 'lost'; since: number; isHeldUp: boolean } = {
+  let state: { connection: 'open' | 'lost'; since: number; isHeldUp: boolean; isSilent: boolean } = {
     connection: 'lost',
     since: options.since(),
     isHeldUp: false,
+    isSilent: false,
   };
   const tellConnection = () => channel.post({ type: 'connection', ...state });
   channel.post({ type: 'who-watches' });
@@ -85,6 +96,13 @@ function beginLeading(options: SharedStreamOptions, channel: TabChannel, opened:
       state = { ...state, isHeldUp };
       tellConnection();
       options.onHeldUp(isHeldUp);
+    },
+    onSilent(isSilent) {
+      if (isSilent !== state.isSilent) {
+        state = { ...state, isSilent };
+        tellConnection();
+      }
+      options.onSilent(isSilent);
     },
     onLost(failures) {
       state = { ...state, connection: 'lost', since: options.since() };
@@ -121,7 +139,13 @@ function openBetweenTabs(options: SharedStreamOptions): SharedStream {
     else tellOptions(message);
   }
 
-  function tellOptions({ connection, since, isHeldUp = false }: TabMessage & { type: 'connection' }): void {
+  function tellOptions({
+    connection,
+    since,
+    isHeldUp = false,
+    isSilent = false,
+  }: TabMessage & { type: 'connection' }): void {
+    options.onSilent(isSilent);
     if (connection === 'open') options.onOpen(since);
     else options.onLost(1);
     options.onHeldUp(isHeldUp);

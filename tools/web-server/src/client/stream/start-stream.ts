@@ -4,6 +4,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import { boardQuery } from '../data/queries.ts';
 import { recentEventsOf } from '../data/recent-events.ts';
 import { isLoggedOut } from '../lib/api-client.ts';
+import { setSilent } from '../lib/hung-requests.ts';
 import { resync } from './apply-board-event.ts';
 import { createConnectionState, watchLongAbsence } from './connection-state.ts';
 import { createReceiver } from './receive.ts';
@@ -67,6 +68,7 @@ export function startStream(cache: QueryClient): BoardStream {
       onMessage: receiver.onMessage,
       onOpen,
       onHeldUp: (isHeldUp) => store.getState().isHeldUp !== isHeldUp && store.setState({ isHeldUp }),
+      onSilent: setSilent,
       onLost,
       onWatched: subscription.want,
     });
@@ -79,6 +81,7 @@ export function startStream(cache: QueryClient): BoardStream {
     stopWatchingAbsence();
     backfill.stop();
     stream?.close();
+    setSilent(false);
     subscription.streamLost();
   }
 
