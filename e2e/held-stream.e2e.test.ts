@@ -168,7 +168,7 @@ it.runIf(ALL && isInstalled('nginx'))(
 );
 
 it('says that a connection is lost which fell silent without an end, and is current once the way is back', async () => {
-  const { page, ask, way } = await openThrough(dropping);
+  const { page, ask, way } = await openThrough((port, target) => dropping(port, target));
   await expect.poll(() => page.getByRole('status').getByText('Connection lost.').count()).toBe(0);
   way.drop();
   await page.getByRole('status').getByText('Connection lost.').waitFor();

@@ -116,7 +116,7 @@ export function touchedTests(): string[] | 'all' {
   return apart.length === 0
     ? []
     : listed(
-        true,
+        ALL_VARIANTS,
         apart.map((file) => join(root, file)),
       );
 }
