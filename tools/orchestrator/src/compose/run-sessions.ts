@@ -7,6 +7,7 @@ import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Bell } from '../lib/bell.ts';
 import { createKeepBeforeMessage } from '../rewinds/keep-before-message.ts';
 import { type LiveRules, startLiveRules } from '../rules/live-rules.ts';
+import { createMisplacement } from '../sessions/end-if-idle.ts';
 import { type ReAttaching, reAttachLaunches } from '../sessions/launch/re-attach-launches.ts';
 import { createLiveNows, type LiveNows } from '../sessions/live-nows.ts';
 import { createSessions, type Sessions, type SessionsParts } from '../sessions/sessions.ts';
@@ -73,6 +74,7 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
     env: claudeEnv,
     claims: membership?.claims,
     mayWrite: membership?.lease.isHeld,
+    misplacement: createMisplacement({ store, worktrees: parts.worktrees }),
     keepBefore: createKeepBeforeMessage({ store, worktrees: parts.worktrees, log, limitMs: limits.keepFilesMs }),
     onLiveNow: liveNows.changed,
     initializeTimeoutMs: limits.initializeMs,

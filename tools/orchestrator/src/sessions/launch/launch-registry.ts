@@ -18,7 +18,10 @@ import type { RunningLaunch } from './running-launch.ts';
 import type { StopGraces } from './stop-launch.ts';
 
 /** The dependencies that all executors of launches share; the registry handles the rest of their callbacks. */
-export type SharedExecutorParts = Omit<ExecutorParts, 'onAlarm' | 'onCutOff' | 'onUnreadable' | 'onVersion'>;
+export type SharedExecutorParts = Omit<
+  ExecutorParts,
+  'onAlarm' | 'onCutOff' | 'onMisplaced' | 'onUnreadable' | 'onVersion'
+>;
 
 export interface LaunchRegistryParts extends SharedExecutorParts {
   /** Its signal aborts when Callboard stops. */
@@ -68,6 +71,13 @@ export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry
       .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping a session failed'));
   }
 
+  function refuse(stageId: StageId, words: string): void {
+    running
+      .get(stageId)
+      ?.refuse(words, 'worktree-replaced')
+      .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping a session failed'));
+  }
+
   const stopAlarmed = (stageId: StageId): void => stop(stageId, ALARMED);
 
   function resync(stageId: StageId): void {
@@ -84,6 +94,7 @@ export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry
       onVersion: parts.onVersion,
       onAlarm: stopAlarmed,
       onCutOff: resync,
+      onMisplaced: refuse,
       onUnreadable: (stageId: StageId) => stop(stageId, UNREADABLE),
       // Whoever sees the end may act on it at once, while processes that the launch left behind are still being ended.
       onEnded: forget,
