@@ -6,6 +6,7 @@ import {
   type StageId,
   type Worktree,
 } from '@callboard/contract';
+import { placeholderWords } from '../agent/sandbox-placeholders.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
@@ -61,7 +62,10 @@ export async function locateStage(
   return { stage, project, worktree, push, found, refusal: refusalOf(push, found) };
 }
 
-function refusalOf({ base, branch, commits, uncommittedCount }: PushPlan, found: FoundHost): Refusal | null {
+function refusalOf(
+  { base, branch, commits, uncommittedCount, placeholders }: PushPlan,
+  found: FoundHost,
+): Refusal | null {
   const { refusal, address, kind } = found;
   if (refusal?.code === 'no_remote') return refusal;
   if (base === null)
@@ -78,6 +82,11 @@ function refusalOf({ base, branch, commits, uncommittedCount }: PushPlan, found:
     const byHand = address === null || kind === null ? null : compareUrl(kind, address, { base, branch });
     return refusal.withUrl(byHand);
   }
+  if (placeholders.length > 0)
+    return new Refusal(
+      'push_refused',
+      `${placeholderWords(placeholders)} Take them out first: the board offers that where the stage is completed.`,
+    );
   if (commits === 0 && uncommittedCount === 0)
     return new Refusal('pull_request_refused', `${branch} has nothing that ${base} lacks.`);
   return null;
@@ -103,7 +112,7 @@ export function requireFound(found: FoundHost): CodeHost {
 
 /** What a person is shown before a pull request is opened. */
 export function planOf({ stage, push, found, refusal }: StageOnHost): PullRequestPlan {
-  const { remote, subjects, ...rest } = push;
+  const { remote, subjects, placeholders: _placeholders, ...rest } = push;
   const { address, kind, parent } = found;
   return {
     ...rest,
