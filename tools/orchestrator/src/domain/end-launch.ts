@@ -158,7 +158,7 @@ function endSession({ tx, change, end }: Ending): void {
     reports: [],
     blocks: {},
     running: [],
-    wakeUps: [],
+    wakeUps: record.wakeUps.filter(({ isDurable }) => isDurable),
     wakeUpMessages: [],
     lastAction: null,
     stalledSince: null,

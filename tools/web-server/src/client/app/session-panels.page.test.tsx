@@ -28,6 +28,7 @@ async function press(user: UserEvent, button: HTMLElement): Promise<void> {
   await user.keyboard('{Enter}');
 }
 
+const LAUNCH = '0198f3a2-7c1b-4d1e-9a53-5b8f0c2d4e61';
 const TASK = {
   taskId: 'b1',
   type: 'local_bash',
@@ -86,6 +87,22 @@ it('says what a stage waits for in the background, and a person marks it as mean
   await screen.findByText('Review');
   const input = { stageId: 'STAGE-1', taskId: 'b1', mark: 'keep-running' };
   expect(server.received).toContainEqual({ command: 'mark_task', input });
+});
+
+it('says on the card and the page when Claude wakes by itself', async () => {
+  const soon = new Date();
+  soon.setHours(23, 59, 30, 0);
+  const wakeUp = { id: 'loop', what: 'look at CI', at: soon.toISOString() };
+  const daily = { id: 'a2e7', what: 'check the build', at: null };
+  const { given, server } = open({ launchId: LAUNCH, wakeUps: [daily, wakeUp] });
+  const planned = within(await screen.findByRole('region', { name: 'Planned wake-ups' }));
+  expect(planned.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual([
+    'Wakes at 23:59: look at CI',
+    'Wakes repeatedly: check the build',
+  ]);
+  await screen.findByRole('img', { name: /^Wakes at 23:59, / });
+  server.emit('session-updated', given({ launchId: null, wakeUps: [daily] }));
+  await expect.poll(() => screen.queryByRole('region', { name: 'Planned wake-ups' })).toBeNull();
 });
 
 it('shows MCP servers, and a person reconnects one, or sees why not', async () => {
