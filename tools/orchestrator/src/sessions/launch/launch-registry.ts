@@ -14,7 +14,7 @@ import { recoverLostOutput } from '../recover-lost-output.ts';
 import { attachLaunch } from './attach-launch.ts';
 import { cleanUpSandbox } from './launch-sandbox.ts';
 import type { Launcher } from './launcher.ts';
-import type { RunningLaunch } from './running-launch.ts';
+import type { RunningLaunch, RunningParts } from './running-launch.ts';
 import type { StopGraces } from './stop-launch.ts';
 
 /** The dependencies that all executors of launches share; the registry handles the rest of their callbacks. */
@@ -31,6 +31,8 @@ export interface LaunchRegistryParts extends SharedExecutorParts {
   /** The user's environment. */
   env: Record<string, string>;
   graces: StopGraces;
+  /** As `Survivors.add`. */
+  onSurvivors?: RunningParts['onSurvivors'];
   /** As `ExecutorParts.onVersion`. */
   onVersion: (version: string) => void;
   /** Called when the end of a launch is stored and settled. */

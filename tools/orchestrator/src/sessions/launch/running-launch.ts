@@ -1,5 +1,5 @@
 import { readFile, rm } from 'node:fs/promises';
-import type { TurnOutcome } from '@callboard/contract';
+import type { LaunchId, TurnOutcome } from '@callboard/contract';
 import { launchFiles } from '../../claude/launch/launch-folder.ts';
 import type { ProcessExit } from '../../claude/launch/spawn-claude.ts';
 import { endMarked } from '../../claude/processes/end-processes.ts';
@@ -28,6 +28,8 @@ export interface RunningParts {
   sizeOfConversation: (conversationId: string) => Promise<number | null>;
   /** Called when the end is stored. Processes that the launch left behind may still run. */
   onEnded: () => void;
+  /** As `Survivors.add`. */
+  onSurvivors?: ((launchIds: readonly LaunchId[]) => void) | undefined;
   /** Called when neither the process nor any process with its marker is alive. A failure is only logged. */
   onGone: () => Promise<void>;
 }
@@ -78,7 +80,7 @@ export function watchLaunch(executor: SessionExecutor, parts: RunningParts): Run
     };
     // The end and everything that was read from the spool must be on disk before the spool is deleted.
     await retryUntilStored({ store, log, signal: watching.signal }, settle, { sync: 'now' });
-    await endMarked([launch.id], graces.signalMs);
+    if (!(await endMarked([launch.id], graces.signalMs))) parts.onSurvivors?.([launch.id]);
     await leftovers.settle(record?.sessionId ?? null, watching.signal);
     await parts
       .onGone()
@@ -121,7 +123,12 @@ async function launchEnd(
   const stopReason = stopper.reasonIfStopped(exit);
   if (stopReason !== null) {
     const isKilled = !exit.known || exit.signal === 'SIGKILL';
-    return { kind: 'stopped', reason: stopReason, code: refusal, ...(isKilled && { isKilled }) };
+    return {
+      kind: 'stopped',
+      reason: stopReason,
+      ...(refusal !== null && { code: refusal }),
+      ...(isKilled && { isKilled }),
+    };
   }
   if (record?.launchState === 'starting') return { kind: 'not-started', reason };
   return { kind: 'died', reason, wasWatched: parts.wasWatched };
