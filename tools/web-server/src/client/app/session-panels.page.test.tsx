@@ -89,19 +89,30 @@ it('says what a stage waits for in the background, and a person marks it as mean
   expect(server.received).toContainEqual({ command: 'mark_task', input });
 });
 
-it('says on the card and the page when Claude wakes by itself', async () => {
+/** The next wake-up of two that Claude has planned. */
+function plannedWakeUps() {
   const soon = new Date();
   soon.setHours(23, 59, 30, 0);
-  const wakeUp = { id: 'loop', what: 'look at CI', at: soon.toISOString() };
-  const daily = { id: 'a2e7', what: 'check the build', at: null };
-  const { given, server } = open({ launchId: LAUNCH, wakeUps: [daily, wakeUp] });
+  return [
+    { id: 'a2e7', what: 'check the build', at: null },
+    { id: 'loop', what: 'look at CI', at: soon.toISOString() },
+  ];
+}
+
+it('says on the card when Claude wakes by itself', async () => {
+  open({ launchId: LAUNCH, wakeUps: plannedWakeUps() }, '/');
+  await screen.findByText(/Wakes at 23:59/);
+});
+
+it('lists when Claude wakes by itself, as long as it has a process', async () => {
+  const wakeUps = plannedWakeUps();
+  const { given, server } = open({ launchId: LAUNCH, wakeUps });
   const planned = within(await screen.findByRole('region', { name: 'Planned wake-ups' }));
   expect(planned.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual([
     'Wakes at 23:59: look at CI',
     'Wakes repeatedly: check the build',
   ]);
-  await screen.findByRole('img', { name: /^Wakes at 23:59, / });
-  server.emit('session-updated', given({ launchId: null, wakeUps: [daily] }));
+  server.emit('session-updated', given({ launchId: null, wakeUps }));
   await expect.poll(() => screen.queryByRole('region', { name: 'Planned wake-ups' })).toBeNull();
 });
 
