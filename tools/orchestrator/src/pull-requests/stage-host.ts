@@ -6,7 +6,6 @@ import {
   type StageId,
   type Worktree,
 } from '@callboard/contract';
-import { placeholderWords } from '../agent/sandbox-placeholders.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
@@ -63,7 +62,7 @@ export async function locateStage(
 }
 
 function refusalOf(
-  { base, branch, commits, uncommittedCount, placeholders }: PushPlan,
+  { base, branch, commits, uncommittedCount, placeholderRefusal }: PushPlan,
   found: FoundHost,
 ): Refusal | null {
   const { refusal, address, kind } = found;
@@ -82,11 +81,7 @@ function refusalOf(
     const byHand = address === null || kind === null ? null : compareUrl(kind, address, { base, branch });
     return refusal.withUrl(byHand);
   }
-  if (placeholders.length > 0)
-    return new Refusal(
-      'push_refused',
-      `${placeholderWords(placeholders)} Take them out first: the board offers that where the stage is completed.`,
-    );
+  if (placeholderRefusal !== null) return new Refusal('push_refused', placeholderRefusal);
   if (commits === 0 && uncommittedCount === 0)
     return new Refusal('pull_request_refused', `${branch} has nothing that ${base} lacks.`);
   return null;
@@ -112,7 +107,7 @@ export function requireFound(found: FoundHost): CodeHost {
 
 /** What a person is shown before a pull request is opened. */
 export function planOf({ stage, push, found, refusal }: StageOnHost): PullRequestPlan {
-  const { remote, subjects, placeholders: _placeholders, ...rest } = push;
+  const { remote, subjects, placeholderRefusal: _placeholderRefusal, ...rest } = push;
   const { address, kind, parent } = found;
   return {
     ...rest,
