@@ -41,3 +41,15 @@ export const awaitedTasks = ({ backgroundTasks }: { backgroundTasks: readonly Ba
 /** Whether the turn is over and only background tasks keep the stage from being finished. Messages are delivered meanwhile. */
 export const awaitsTasks = (session: { state: string; backgroundTasks: readonly BackgroundTask[] }): boolean =>
   session.state === 'idle' && awaitedTasks(session).length > 0;
+
+/** What Claude plans to come back to by itself (`ScheduleWakeup`, `CronCreate`). It comes only while the session has a process. */
+export const WakeUp = z.object({
+  id: z.string(),
+  /** Claude's reason, or the prompt that it will get. */
+  what: z.string(),
+  /** Null: again and again. */
+  at: z.iso.datetime().nullable(),
+  /** Claude Code keeps it in a file, so it outlives the process. */
+  isDurable: z.boolean().default(false),
+});
+export type WakeUp = z.infer<typeof WakeUp>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BackgroundTask } from './background-tasks.ts';
+import { BackgroundTask, WakeUp } from './background-tasks.ts';
 import { SpentBudget } from './budgets.ts';
 import { StageCheck } from './checks.ts';
 import { OpenDenial } from './denials.ts';
@@ -246,6 +246,7 @@ export const SessionSummary = z.object({
   /** Claude's review in the current phase; null if that is none, or has not begun. */
   review: StageReview.nullable().default(null),
   backgroundTasks: z.array(BackgroundTask),
+  wakeUps: z.array(WakeUp).default([]),
   /** As Claude Code last reported: at the beginning of a turn, or on request. Empty without a process. */
   mcpServers: z.array(McpServer.pick({ name: true, state: true })).default([]),
   /** The version of Claude Code, as of the start or reported since; null if unknown. */

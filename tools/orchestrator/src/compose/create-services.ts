@@ -101,7 +101,11 @@ export async function createServices(
     here: membership?.claims.here,
     requireMachine,
   });
-  const leftovers = createLeftoverProcesses({ store: own, graceMs: graces.signalMs });
+  const leftovers = createLeftoverProcesses({
+    store: own,
+    graceMs: graces.signalMs,
+    onSurvivors: parts.survivors.add,
+  });
   const checks = await runChecks(context, { ...parts, store: own });
   const sideRuns = await runSideRuns(context, { ...parts, store: own });
   const goingBack = await composeGoingBack(context, { ...parts, store: own, stages });

@@ -7,7 +7,10 @@ import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Bell } from '../lib/bell.ts';
 import { createKeepBeforeMessage } from '../rewinds/keep-before-message.ts';
 import { type LiveRules, startLiveRules } from '../rules/live-rules.ts';
+import { createMisplacement } from '../sessions/end-if-idle.ts';
+import { recountLeftovers } from '../sessions/launch/leftover-processes.ts';
 import { type ReAttaching, reAttachLaunches } from '../sessions/launch/re-attach-launches.ts';
+import { createSurvivors, type Survivors } from '../sessions/launch/survivors.ts';
 import { createLiveNows, type LiveNows } from '../sessions/live-nows.ts';
 import { createSessions, type Sessions, type SessionsParts } from '../sessions/sessions.ts';
 import { createTerminals, type Terminals } from '../sessions/terminals.ts';
@@ -46,6 +49,7 @@ export interface RunningSessions {
   lowPriorityWork: LowPriorityWork;
   liveNows: LiveNows;
   terminals: Terminals;
+  survivors: Survivors;
   liveRules: LiveRules;
 }
 
@@ -61,6 +65,8 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   life.onStop('low-priority work', lowPriorityWork.stop);
   const liveNows = createLiveNows(NOW_EVERY_MS, onSessionNow);
   life.onStop('live nows', liveNows.stop);
+  const survivors = createSurvivors({ log, graceMs: graces.signalMs, onGone: (id) => recountLeftovers(store, id) });
+  life.onStop('survivors', survivors.stop);
   const sessions = createSessions({
     ...shared,
     store,
@@ -69,10 +75,12 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
     log,
     lowPriorityWork,
     graces,
+    onSurvivors: survivors.add,
     dataDir: config.dataDir,
     env: claudeEnv,
     claims: membership?.claims,
     mayWrite: membership?.lease.isHeld,
+    misplacement: createMisplacement({ store, worktrees: parts.worktrees }),
     keepBefore: createKeepBeforeMessage({ store, worktrees: parts.worktrees, log, limitMs: limits.keepFilesMs }),
     onLiveNow: liveNows.changed,
     initializeTimeoutMs: limits.initializeMs,
@@ -91,7 +99,14 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   const liveRules = startLiveRules({ store, edges, log, running });
   life.onStop('live rules', liveRules.stop);
   const { againMs } = limits;
-  const reAttaching = await reAttachLaunches({ store, sessions, log, signalGraceMs: graces.signalMs, againMs });
+  const reAttaching = await reAttachLaunches({
+    store,
+    sessions,
+    log,
+    signalGraceMs: graces.signalMs,
+    againMs,
+    onSurvivors: survivors.add,
+  });
   life.onStop('re-attaching', reAttaching.stop);
   await liveRules.settle(); // before anybody can send a message: a rule may have been stored that no session was told
   const terminals = createTerminals({
@@ -103,5 +118,5 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
       foreignClaude(claudeEnv, { conversationId, folder: await realpath(folder).catch(() => folder) }),
     saidAfter: (conversationId, after) => saidAfter(claudeEnv, conversationId, after),
   });
-  return { sessions, reAttaching, lowPriorityWork, liveNows, terminals, liveRules };
+  return { sessions, reAttaching, lowPriorityWork, liveNows, terminals, liveRules, survivors };
 }

@@ -18,6 +18,8 @@ export type LaunchEnd =
       reason: string;
       /** It may have been killed before it could save what it had counted. */
       isKilled?: true;
+      /** What keeps it from going on until a person does something about it. */
+      code?: TurnOutcome['code'];
     }
   /** It ended on its own, or something killed it. */
   | { kind: 'died'; reason: string; wasWatched: boolean }
@@ -156,7 +158,7 @@ function endSession({ tx, change, end }: Ending): void {
     reports: [],
     blocks: {},
     running: [],
-    wakeUps: [],
+    wakeUps: record.wakeUps.filter(({ isDurable }) => isDurable),
     wakeUpMessages: [],
     lastAction: null,
     stalledSince: null,
@@ -176,6 +178,11 @@ function endSession({ tx, change, end }: Ending): void {
     return;
   }
   change.record = { ...gone, launchState: 'ended' };
+  if (end.kind === 'stopped' && end.code != null) {
+    failTurn(change, tx.now, { message: text, code: end.code });
+    change.record = { ...change.record, launchState: 'failed' };
+    return;
+  }
   if (wasActive) {
     change.record.lastTurn = { outcome: 'interrupted', at: tx.now, message: text, code: null };
     // A process that died before it had followed the interrupt for a hold.
@@ -185,4 +192,34 @@ function endSession({ tx, change, end }: Ending): void {
   }
   if (wasActive || end.kind === 'died')
     addNotice(change, tx.now, { level: end.kind === 'died' ? 'warning' : 'info', code: 'process-ended', text });
+}
+
+/** Notes why a turn could not go on or begin. What is queued waits for a person. */
+function failTurn(change: SessionChange, now: Tx['now'], turn: Pick<TurnOutcome, 'message' | 'code'>): void {
+  const isNoted = change.record.lastTurn?.code === turn.code;
+  change.record = {
+    ...change.record,
+    lastTurn: { outcome: 'failed', at: now, message: turn.message, code: turn.code },
+    queueHeld: true,
+  };
+  if (!isNoted) addNotice(change, now, { level: 'error', code: 'launch-failed', text: turn.message ?? '' });
+}
+
+/**
+ * Takes back the messages that a process has not been given, because it must not work on them. They wait in the queue for a person. The
+ * caller ends the process.
+ */
+export async function takeBackUnwritten(
+  tx: Tx,
+  { id: launchId, stageId }: Pick<LaunchRecord, 'id' | 'stageId'>,
+  why: { message: string; code: TurnOutcome['code'] },
+): Promise<void> {
+  await changeSession(tx, stageId, async (change) => {
+    if (change.record.launchId !== launchId) return;
+    for (const row of await tx.outbox.listOf(launchId, ['accepted']))
+      if (row.kind === 'message') await tx.outbox.assign(row.id, null);
+    change.queueChanged = true;
+    change.record = { ...change.record, turnRunning: false };
+    failTurn(change, tx.now, why);
+  });
 }

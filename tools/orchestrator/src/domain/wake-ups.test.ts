@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
-import { busyTestSession, type TestSession, type Told, turnEnded } from '../../test/support/test-session.ts';
+import { busyTestSession, type TestSession, type Told, turnEnded, up } from '../../test/support/test-session.ts';
 
 /** The result texts are those of 2.1.330. */
 const LOOP =
   'Next wakeup scheduled for 07:56:00 (in 67s). If you owe the user a status update this tick, write it now.';
 const CRON =
   'Scheduled recurring job a2e7c456 (Every minute). Next run: Nov 28 7:55am. Session-only (not written to disk, dies when Claude exits).';
+
+const DURABLE = CRON.replace(/Session-only.*/, 'Persisted to .claude/scheduled_tasks.json.');
 
 let calls = 0;
 function call(toolName: string, input: Record<string, unknown>, text: string): Told[] {
@@ -74,4 +76,16 @@ it('says what Claude will not come back to when its process has ended', async ()
     ),
   ]);
   expect((await session.record()).wakeUps).toEqual([]);
+});
+
+it('knows a job that Claude Code keeps in a file, also in a later process', async () => {
+  const session = await busyTestSession();
+  await session.tell(...call('CronCreate', { cron: '* * * * *', prompt: 'check the build' }, DURABLE), turnEnded());
+  expect(await session.record()).toMatchObject({ wakeUps: [{ what: 'check the build', at: null, isDurable: true }] });
+  await session.end();
+  expect(await notices(session, 'wake-ups-lost')).toEqual([]);
+  await session.begin();
+  await session.tell(up(), ...woken('m7', 'schedule_wakeup'), turnEnded());
+  expect((await session.record()).alarm).toBeNull();
+  expect(await notices(session, 'woke-up')).toEqual(['Claude woke up as it had planned: check the build']);
 });

@@ -1,3 +1,4 @@
+import type { WakeUp } from '@callboard/contract';
 import { ownProperty } from '../lib/own-property.ts';
 import { truncate } from '../lib/truncate.ts';
 import type { SessionRecord } from '../store/records.ts';
@@ -6,10 +7,9 @@ import type { EventContext } from './event-context.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
 
 /**
- * What Claude plans to come back to (`ScheduleWakeup`, `CronCreate`). Claude Code keeps it in its process only, and begins the turn
- * with a message of its own, whose id it tells together with `wakeup_source` (2.1.330).
+ * Claude Code keeps a wake-up in its process, or in `.claude/scheduled_tasks.json` of the worktree, and begins the turn with a message
+ * of its own, whose id it tells together with `wakeup_source` (2.1.330).
  */
-type WakeUp = SessionRecord['wakeUps'][number];
 
 /** There is one at most: the next `ScheduleWakeup` replaces it. */
 const LOOP = 'loop';
@@ -50,13 +50,13 @@ export async function takeWakeUpPlan(
     const seconds = /\(in (\d+)s\)/.exec(text)?.[1];
     if (seconds === undefined) return;
     const at = new Date(Date.parse(tx.now) + Number(seconds) * 1_000).toISOString();
-    return keep(LOOP, [{ id: LOOP, what: words('reason', 'prompt'), at }]);
+    return keep(LOOP, [{ id: LOOP, what: words('reason', 'prompt'), at, isDurable: false }]);
   }
   const id = /\b(?:job|task) ([0-9a-z]+)/.exec(text)?.[1];
-  // One that Claude Code keeps on the disk outlives its process.
-  if (id === undefined || !text.includes('Session-only')) return;
+  const isDurable = text.includes('Persisted to');
+  if (id === undefined || !(isDurable || text.includes('Session-only'))) return;
   const at = text.startsWith('Scheduled recurring') ? null : nextRun(text, tx.now);
-  keep(id, [{ id, what: words('prompt'), at }]);
+  keep(id, [{ id, what: words('prompt'), at, isDurable }]);
 }
 
 async function inputOf({ tx, change }: EventContext, toolUseId: string): Promise<Record<string, unknown>> {
@@ -102,7 +102,7 @@ export function wokeUp({ tx, change }: EventContext, messageId: string, source: 
 
 /** Says what Claude will not come back to, because its process has ended. */
 export function loseWakeUps(change: SessionChange, now: Tx['now']): void {
-  const lost = wakeUpsToCome(change.record, now);
+  const lost = wakeUpsToCome(change.record, now).filter(({ isDurable }) => !isDurable);
   if (lost.length === 0) return;
   const named = lost.map(({ what, at }) => `"${what}" (${at === null ? 'again and again' : `at ${at}`})`);
   const text = `Claude had planned to wake up by itself for ${named.join(', ')}. Claude Code keeps that in its process only, so it will not happen. Send a message when Claude should look again.`;

@@ -61,7 +61,10 @@ export async function locateStage(
   return { stage, project, worktree, push, found, refusal: refusalOf(push, found) };
 }
 
-function refusalOf({ base, branch, commits, uncommittedCount }: PushPlan, found: FoundHost): Refusal | null {
+function refusalOf(
+  { base, branch, commits, uncommittedCount, placeholderRefusal }: PushPlan,
+  found: FoundHost,
+): Refusal | null {
   const { refusal, address, kind } = found;
   if (refusal?.code === 'no_remote') return refusal;
   if (base === null)
@@ -78,6 +81,7 @@ function refusalOf({ base, branch, commits, uncommittedCount }: PushPlan, found:
     const byHand = address === null || kind === null ? null : compareUrl(kind, address, { base, branch });
     return refusal.withUrl(byHand);
   }
+  if (placeholderRefusal !== null) return new Refusal('push_refused', placeholderRefusal);
   if (commits === 0 && uncommittedCount === 0)
     return new Refusal('pull_request_refused', `${branch} has nothing that ${base} lacks.`);
   return null;
@@ -103,7 +107,7 @@ export function requireFound(found: FoundHost): CodeHost {
 
 /** What a person is shown before a pull request is opened. */
 export function planOf({ stage, push, found, refusal }: StageOnHost): PullRequestPlan {
-  const { remote, subjects, ...rest } = push;
+  const { remote, subjects, placeholderRefusal: _placeholderRefusal, ...rest } = push;
   const { address, kind, parent } = found;
   return {
     ...rest,

@@ -41,6 +41,19 @@ export async function endIfIdle(
   });
 }
 
+/**
+ * Returns a function that tells what stands in the place of a stage's worktree, if a message would begin a turn there; null if the
+ * worktree does. A message that joins a running turn changes nothing about where that works.
+ */
+export const createMisplacement =
+  ({ store, worktrees }: { store: Pick<Store, 'read'>; worktrees: Pick<Worktrees, 'misplacement'> }) =>
+  async (stageId: StageId): Promise<string | null> => {
+    const [session, stage] = await Promise.all([store.read.sessions.find(stageId), store.read.stages.find(stageId)]);
+    if (stage?.worktree == null || session?.turnBegun !== false) return null;
+    const project = await store.read.projects.find(stage.projectId);
+    return project === null ? null : worktrees.misplacement(project, stageId, stage.worktree);
+  };
+
 interface EndIfReplacedParts {
   store: Pick<Store, 'read'>;
   worktrees: Pick<Worktrees, 'requireInPlace'>;

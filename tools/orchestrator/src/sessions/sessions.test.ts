@@ -34,6 +34,7 @@ it('ends a spawned process that cannot be attached before it reports that the st
     edges,
     log: silent,
     keepBefore: () => undefined,
+    misplacement: () => undefined,
     dataDir: folder,
     env,
     outboxBell: createBell(),

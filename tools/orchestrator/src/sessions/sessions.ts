@@ -25,6 +25,7 @@ import {
   createLaunchRegistry,
   createRunningLookup,
   type LaunchRegistry,
+  type LaunchRegistryParts,
   type RunningLookup,
   type SharedExecutorParts,
 } from './launch/launch-registry.ts';
@@ -38,6 +39,8 @@ import { listDeferred, resumeDeferred, resumeDeferredWork } from './resume-defer
 export interface SessionsParts extends SharedExecutorParts, Omit<SpawnParts, 'storing' | 'attach'> {
   /** As `BeginParts.claims`. */
   claims?: Claims | undefined;
+  /** As `Survivors.add`. */
+  onSurvivors?: LaunchRegistryParts['onSurvivors'];
   /** Called when a process is attached again after a restart, and when the end of a launch is stored. For metrics. */
   onLaunchNews: (news: 're-attached' | LaunchEnd['kind']) => void;
 }

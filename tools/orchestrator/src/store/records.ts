@@ -66,8 +66,6 @@ export const SessionRecord = SessionSummary.extend({
   seenAlarms: z.array(AlarmCode).default([]),
   /** Messages that the process accepted but nobody here sent, if other sessions may send some: the next line names the sender. */
   strangers: z.array(z.string()).default([]),
-  /** What Claude plans to come back to in its process; `at` null: again and again. */
-  wakeUps: z.array(z.object({ id: z.string(), what: z.string(), at: z.iso.datetime().nullable() })).default([]),
   /** Messages of Claude Code's own, by which it woke Claude. */
   wakeUpMessages: z.array(z.string()).default([]),
   /** Tool calls without an outcome, by id: a denial does not always name its call. */

@@ -104,7 +104,7 @@ it('says beforehand what a clean-up keeps, where, and what it deletes', async ()
 it('takes a worktree away and brings all of it back, staged files included', async () => {
   const scene = await setUp();
   await work(scene);
-  const { cleaning, order, worktree, trash, refs, status, git, checkout, cleaned, folders } = scene;
+  const { cleaning, order, worktree, trash, refs, status, git, checkout, cleaned, folders, store } = scene;
   const { kept, deleted } = await cleaning.clean(order);
   expect(deleted.map(({ path }) => path)).toEqual(['node_modules']);
   expect(cleaned).toEqual(['STAGE-1']);
@@ -113,8 +113,10 @@ it('takes a worktree away and brings all of it back, staged files included', asy
   await until('the folder is deleted', async () => (await folders()).length === 0);
   expect(await git(checkout, 'worktree', 'list')).not.toContain('STAGE-1');
   expect(await git(checkout, 'branch', '--list', worktree.branch)).not.toBe('');
+  expect((await store.read.stages.find(STAGE))?.worktree).toMatchObject({ isCleanedUp: true });
   const restored = await trash.restore(kept?.id ?? '');
   expect(restored).toMatchObject({ folder: worktree.path, branch: worktree.branch, fileCount: 3 });
+  expect((await store.read.stages.find(STAGE))?.worktree).toEqual(worktree);
   expect((await status()).split('\n').toSorted()).toEqual(WORK_STATUS);
   expect(await readFile(join(worktree.path, 'inner/a.txt'), 'utf8')).toBe('inner');
   expect([await refs(), await trash.list()]).toEqual([[''], []]);

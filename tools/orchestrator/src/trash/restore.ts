@@ -74,7 +74,10 @@ async function putWorkBack(
   const put = (path: string, branch: string) => worktrees.putBack({ repository, path, commit, branch, earlierBranch });
   const worktree = stage?.worktree ?? null;
   if (folder === undefined && worktree !== null && (await store.read.sessions.find(manifest.stageId))?.launchId == null)
-    if (await put(worktree.path, worktree.branch)) return { target: worktree.path, branch: worktree.branch };
+    if (await put(worktree.path, worktree.branch)) {
+      await noteRestored(store, manifest);
+      return { target: worktree.path, branch: worktree.branch };
+    }
   const branch = `callboard/restored-${nameOf(manifest)}`;
   if (folder !== undefined) {
     if (await put(folder, branch)) return { target: folder, branch };
@@ -86,6 +89,18 @@ async function putWorkBack(
       return { target: `${own}${suffix}`, branch: `${branch}${suffix}` };
   }
   throw new Rejection('would_overwrite', `${own} and the folders after it are taken. Restore into another folder.`);
+}
+
+/** The stage's worktree is there again: from now on, people would miss it. */
+async function noteRestored(store: Store, { stageId }: Manifest): Promise<void> {
+  await store.transact(async (tx) => {
+    const found = await tx.stages.find(stageId);
+    if (found?.worktree?.isCleanedUp !== true) return;
+    const { isCleanedUp: _isCleanedUp, ...worktree } = found.worktree;
+    const stage = { ...found, worktree, updatedAt: tx.now };
+    await tx.stages.update(stage);
+    await tx.emit({ type: 'stage-updated', data: { stageId, stage } });
+  });
 }
 
 /** How many of the conflicting files an error names. */

@@ -39,10 +39,15 @@ export async function committedPlaceholders(
 export async function requireNoPlaceholders(git: Git, worktree: Worktree, head: string): Promise<void> {
   if (!(await pathExists(worktree.path))) return; // only the branch is left, and nobody can take anything out of it
   const found = await committedPlaceholders(git, worktree, head);
-  if (found.length === 0) return;
-  const message = `${placeholderWords(found)} Take them out first: the board offers that where the stage is completed.`;
-  throw new Rejection('merge_refused', message);
+  const message = placeholderRefusal(found);
+  if (message !== null) throw new Rejection('merge_refused', message);
 }
+
+/** Returns why a branch with these placeholders must not leave the stage; null without any. */
+export const placeholderRefusal = (found: readonly string[]): string | null =>
+  found.length === 0
+    ? null
+    : `${placeholderWords(found)} Take them out first: the board offers that where the stage is completed.`;
 
 const MESSAGE = "Take out the placeholders of Claude Code's sandbox\n\nThey were committed by mistake.\n";
 

@@ -7,7 +7,7 @@ import type { Git } from './git/git.ts';
 import { gitFailure } from './git/git-cause.ts';
 import { type Misplaced, misplacedAt, signFolder } from './git/locate-checkout.ts';
 import { ignoredFiles } from './ignored-files.ts';
-import { remakeOutlook } from './remake-outlook.ts';
+import { misplacedWords } from './remake-outlook.ts';
 import { type StartPoint, startCommit, tipOf } from './start-point.ts';
 import { prepareSubmodules } from './submodules.ts';
 import {
@@ -165,9 +165,7 @@ async function makeIfMissing(parts: EnsureParts, { path, branch, fresh }: FreePl
 
 async function refusal({ git, project, stageId, recorded }: EnsureParts, stands: Misplaced) {
   const branch = recorded?.branch ?? '';
-  const outlook = await remakeOutlook(git, project, { stageId, branch, stands });
-  const words = `${stands.words} Nothing was run. Make the worktree again: ${outlook}`;
-  return new OperationalError('worktree_replaced', words);
+  return new OperationalError('worktree_replaced', await misplacedWords(git, project, { stageId, branch, stands }));
 }
 
 const recreatedNotice = (branch: string, isNew: boolean): string =>

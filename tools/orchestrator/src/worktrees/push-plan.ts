@@ -1,4 +1,5 @@
 import { NAMED_UNCOMMITTED, type Project, type Worktree } from '@callboard/contract';
+import { committedPlaceholders, placeholderRefusal } from './committed-placeholders.ts';
 import type { Git } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { countMissing } from './merge-outcome.ts';
@@ -24,6 +25,8 @@ export interface PushPlan {
   files: number;
   uncommitted: string[];
   uncommittedCount: number;
+  /** Why the branch must not be pushed: it has placeholders of Claude Code's sandbox. Null without any. */
+  placeholderRefusal: string | null;
   /** The first lines of the commits' messages, oldest first. */
   subjects: string[];
 }
@@ -57,6 +60,9 @@ export async function planPush(
   const ahead = ['rev-list', '--count', `${there ?? target ?? worktree.base}..${head}`];
   return {
     ...seen,
+    placeholderRefusal: placeholderRefusal(
+      contents.index === null ? [] : await committedPlaceholders(git, worktree, tree),
+    ),
     files: counted.files,
     commits: Math.max(0, counted.commits - (open.length > 0 ? 1 : 0)), // the trial commit is none
     unpushed: Number(await git.must(project.path, ahead, NO_REPLACEMENTS)),

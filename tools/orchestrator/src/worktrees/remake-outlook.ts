@@ -6,6 +6,16 @@ import { tipOf } from './start-point.ts';
 /** How many files a text names. */
 const NAMED = 5;
 
+/** Returns what stands in the place of a stage's worktree, so that nothing was run, and from what it would be made again, for people. */
+export async function misplacedWords(
+  git: Git,
+  project: Pick<Project, 'path'>,
+  found: { stageId: StageId; branch: string; stands: Misplaced },
+): Promise<string> {
+  const outlook = await remakeOutlook(git, project, found);
+  return `${found.stands.words} Nothing was run. Make the worktree again: ${outlook}`;
+}
+
 /** Returns from what the worktree would be made again and what is lost, for people: the rest of a sentence, and more of them. */
 export async function remakeOutlook(
   git: Git,

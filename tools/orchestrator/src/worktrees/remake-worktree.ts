@@ -10,7 +10,7 @@ import { gitFailure } from './git/git-cause.ts';
 import { entryOf, locateCheckout, type Misplaced, misplacedAt, replaced, signFolder } from './git/locate-checkout.ts';
 import { sizeOf } from './ignored-files.ts';
 import { looseWork } from './loose-work.ts';
-import { lastRecord, remakeOutlook } from './remake-outlook.ts';
+import { lastRecord, misplacedWords, remakeOutlook } from './remake-outlook.ts';
 import { type KeptCommits, keepLoose } from './remove-worktree.ts';
 import { tipOf } from './start-point.ts';
 
@@ -23,6 +23,8 @@ export interface InPlace {
   remake(project: Project, stageId: StageId, order: RemakeOrder): Promise<Remade>;
   /** Throws unless the worktree stands where it was made. @throws OperationalError `worktree_replaced` */
   requireInPlace(project: Pick<Project, 'path'>, worktree: Pick<Worktree, 'path'>): void;
+  /** Returns null if the worktree stands where it was made; otherwise what stands there, as the refusal of a launch says it. */
+  misplacement(project: Pick<Project, 'path'>, stageId: StageId, worktree: Worktree): Promise<string | null>;
 }
 
 /** What `remake` needs to know. */
@@ -39,6 +41,10 @@ export const inPlace = ({ git, dataDir, makings }: { git: Git; dataDir: string; 
   requireInPlace(project, worktree) {
     const stands = misplacedAt(project.path, worktree.path);
     if (stands !== null) throw replaced(stands);
+  },
+  async misplacement(project, stageId, { path, branch }) {
+    const stands = misplacedAt(project.path, path);
+    return stands === null ? null : misplacedWords(git, project, { stageId, branch, stands });
   },
 });
 

@@ -180,3 +180,42 @@ it('gives an idle process nothing to do in a folder that is not its worktree', a
   await client.state(stageId, 'idle');
   await access(join(path, 'made'));
 });
+
+it.each([
+  ['a message that waits in the queue', false],
+  ['the next phase', true],
+] as const)('gives a living process not even %s in a folder that is not its worktree', async (_what, isPhase) => {
+  const kit = await createKit();
+  const { client, folder, model } = kit;
+  const bash = { name: 'Bash', input: { command: 'touch made', description: 'Make' } };
+  const message = prompt({ steps: [{ tools: [bash] }, { text: 'Second.' }] });
+  const first = prompt({ steps: [{ text: 'First.', gate: 'go' }] });
+  const pipeline = [
+    { name: 'Build', prompt: first, gate: 'none' },
+    { name: 'Test', prompt: message },
+  ];
+  const stageId = await kit.startStage(first, isPhase ? { pipeline } : {});
+  await until('Claude works', () => model.requests.length > 0);
+  if (!isPhase) await client.command('send_message', { stageId, message });
+  const { path } = await worktreeOf(kit, stageId);
+  await rename(path, join(folder, 'away'));
+  await mkdir(path);
+  model.release('go');
+  await client.state(stageId, 'failed');
+  const { column, session } = await stageOf(kit, stageId);
+  expect({ column, session }).toMatchObject({
+    column: 'needs-you',
+    session: { queued: 1, queueHeld: true, lastTurn: { outcome: 'failed', code: 'worktree-replaced' } },
+  });
+  expect(session?.lastTurn?.message).toMatch(/is an empty folder.* Nothing was run\. Make the worktree again: from/);
+  expect((await notices(kit, stageId)).filter((text) => text.includes('is an empty folder'))).toHaveLength(1);
+  await expect(access(join(path, 'made'))).rejects.toThrow();
+  await client.command('remake_worktree', { stageId });
+  await client.command('start_stage', { stageId });
+  const pending = async () => (await client.command('get_pending', { stageId })).pending;
+  await until('Claude asks', async () => (await pending()).length > 0);
+  const requestId = (await pending())[0]?.requestId;
+  await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await client.state(stageId, 'idle');
+  await access(join(path, 'made'));
+});

@@ -302,3 +302,20 @@ itAll('adds the receipt to a merge as a git note, and to a pull request where th
   const note = await git(kit.repo, 'notes', '--ref=callboard', 'show', done.merged?.commit ?? '');
   expect(note).toBe(markdown);
 });
+
+it('pushes no placeholder of the sandbox, and does once they were taken out', async () => {
+  const { kit, stageId, path, commit, open, plan, there } = await setUp();
+  await writeFile(join(path, '.zshrc'), '');
+  await commit();
+  const refused = {
+    code: 'push_refused',
+    message: expect.stringContaining('1 file of the branch is only a placeholder'),
+  };
+  expect((await plan()).problem).toMatchObject(refused);
+  await expect(open()).rejects.toMatchObject(refused);
+  await expect(there()).rejects.toThrow();
+  expect(await kit.client.command('take_out_placeholders', { stageId })).toEqual({ files: ['.zshrc'] });
+  await rm(join(path, '.zshrc'));
+  await open();
+  expect(await there()).toBe(await git(path, 'rev-parse', 'HEAD'));
+});

@@ -86,3 +86,29 @@ it.skipIf(!hasSandbox)('commits the project’s own files, and no placeholder of
   expect(await client.command('take_out_placeholders', { stageId })).toEqual({ files: ['.zshrc'] });
   expect((await git(worktree, 'ls-tree', '--name-only', 'HEAD')).split('\n')).not.toContain('.zshrc');
 });
+
+it.skipIf(!hasSandbox)('commits no placeholder of another command’s sandbox from outside of it either', async () => {
+  const kit = await createKit();
+  const { client, projectId } = kit;
+  await client.notices(({ sandbox }) => sandbox.state === 'works');
+  await client.command('update_project', { projectId, settings: { sandbox: true, sandboxAutoAllow: true } });
+  const steps = [
+    bash('echo begun > begun; until [ -e over ]; do sleep 0.1; done', { run_in_background: true }),
+    bash(UNTIL_BEGUN),
+    bash('rm begun; echo work > work.txt; git add -A && git commit -qm Work; ls -A; touch over', {
+      dangerouslyDisableSandbox: true,
+    }),
+    { text: 'Done.' },
+  ];
+  const stageId = await kit.startStage(prompt({ steps }));
+  const { requestId } = await client.event('approval-requested');
+  await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  const entries = () => client.transcript(stageId);
+  const isDone = async () => (await entries()).some((entry) => entry.kind === 'text' && entry.text === 'Done.');
+  await until('the turn is done', isDone, { withinMs: 60_000 }); // several commands in the sandbox
+  const results = (await entries()).flatMap((entry) => (entry.kind === 'tool-result' ? [entry.text] : []));
+  expect(results[2]).toContain('.zshrc'); // it was there
+  const { stage } = await client.command('get_stage', { stageId });
+  const committed = await git(stage.worktree?.path ?? '', 'show', '--name-only', '--format=', 'HEAD');
+  expect(committed).toBe('work.txt');
+});

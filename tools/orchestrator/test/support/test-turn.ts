@@ -76,10 +76,24 @@ export async function openTestTurn(given?: TestStore) {
       onAlarm: nothing,
       onRuleUsed: nothing,
     };
-    const others = { onHookUsed: nothing, onRuleDenied: nothing, onCutOff: nothing, onUnreadable: nothing };
+    const others = {
+      onHookUsed: nothing,
+      onRuleDenied: nothing,
+      onCutOff: nothing,
+      onUnreadable: nothing,
+      onMisplaced: nothing,
+    };
     const lowPriorityWork = { add: nothing, stir: nothing };
     const outboxBell = createBell<typeof session.stageId>();
-    const parts = { store, edges, log: silent, lowPriorityWork, outboxBell, keepBefore: nothing };
+    const parts = {
+      store,
+      edges,
+      log: silent,
+      lowPriorityWork,
+      outboxBell,
+      keepBefore: nothing,
+      misplacement: nothing,
+    };
     return createSessionExecutor({ launch, process, channel, place }, { ...parts, ...hints, ...others });
   }
 

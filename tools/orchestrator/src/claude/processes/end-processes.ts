@@ -70,12 +70,19 @@ interface StoredLaunches {
 /**
  * Ends every process that carries the marker of an ended launch of this store. The end of a launch is stored before its
  * remaining processes are ended, so a Callboard that was killed in between has left them running.
+ * @param onLeft gets the launches of which not everything could be ended
  * @returns whether all are gone
  */
-export async function endStragglers(launches: StoredLaunches, graceMs: number): Promise<boolean> {
+export async function endStragglers(
+  launches: StoredLaunches,
+  graceMs: number,
+  onLeft?: (launchIds: readonly LaunchId[]) => void,
+): Promise<boolean> {
   const marked = await findMarkedProcesses();
   const ids = [...marked.keys()].flatMap((marker) => LaunchId.safeParse(marker).data ?? []);
   const states = await Promise.all(ids.map(async (id) => (await launches.find(id))?.state));
   const ended = ids.filter((_, index) => states[index] === 'ended');
-  return ended.length === 0 || endMarked(ended, graceMs);
+  if (ended.length === 0 || (await endMarked(ended, graceMs))) return true;
+  onLeft?.(ended);
+  return false;
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeEach, expect, it } from 'vitest';
@@ -42,4 +42,12 @@ it('makes git ignore the user’s ignored files and the placeholders, but no exi
   await writeFile(join(lab.folder, 'mine'), '*.log');
   for (const name of ['a.log', '.mcp.json']) await writeFile(join(worktree, name), '{}');
   expect(await inShell('git status --porcelain')).toBe('?? .mcp.json');
+});
+
+it('makes git ignore the placeholders of another command also outside the sandbox, and nothing else', async () => {
+  await writeFile(join(worktree, '.zshrc'), '');
+  await chmod(join(worktree, '.zshrc'), 0o444);
+  await writeFile(join(worktree, '.mcp.json'), '');
+  expect(await inShell('git status --porcelain', {})).toBe('?? .mcp.json');
+  expect(await inShell('touch .bashrc; git status --porcelain', {})).toBe('?? .bashrc\n?? .mcp.json');
 });

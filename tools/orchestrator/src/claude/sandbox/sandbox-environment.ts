@@ -74,34 +74,45 @@ function scriptFor({ worktree, stageId, env }: SandboxEnvironmentParts, caches: 
   const { CLAUDE_ENV_FILE: own } = env;
   const moved = Object.entries(cacheVariables(caches)).map(([name, path]) => `  export ${name}=${quoted(path)}`);
   const git = Object.entries(GIT).map(([key, value]) => `  callboard_git ${key} ${value}`);
+  const mountPoints = `(cd ${quoted(worktree)} && find ${PLACEHOLDERS.join(' ')} -prune -type f -size 0 ! -perm -200 ! -perm -020 ! -perm -002 2>/dev/null | sed 's|^|/|')`;
   return `${own === undefined ? '' : `[ -r ${quoted(own)} ] && . ${quoted(own)}`}
+callboard_git() {
+  callboard_at=\${GIT_CONFIG_COUNT:-0}
+  export "GIT_CONFIG_KEY_$callboard_at=$1" "GIT_CONFIG_VALUE_$callboard_at=$2"
+  export GIT_CONFIG_COUNT=$((callboard_at + 1))
+}
+callboard_own=$(git config --path --get core.excludesFile 2>/dev/null)
 if [ -n "\${SANDBOX_RUNTIME:-}" ]; then
 ${moved.join('\n')}
   # Cargo reads its settings there.
   if [ -e "$HOME/.cargo/config.toml" ] && [ ! -e "$CARGO_HOME/config.toml" ]; then
     mkdir -p "$CARGO_HOME" && ln -sf "$HOME/.cargo/config.toml" "$CARGO_HOME/config.toml"
   fi
-  callboard_git() {
-    callboard_at=\${GIT_CONFIG_COUNT:-0}
-    export "GIT_CONFIG_KEY_$callboard_at=$1" "GIT_CONFIG_VALUE_$callboard_at=$2"
-    export GIT_CONFIG_COUNT=$((callboard_at + 1))
-  }
 ${git.join('\n')}
   # The sandbox puts devices where files are not to be made, and "git add -A" fails over them. What stands there because another
   # command runs in a sandbox is an empty file that nobody may write, and may come and go while this command runs.
   callboard_list="\${TMPDIR:-/tmp}/callboard-ignore-${stageId}"
-  callboard_own=$(git config --path --get core.excludesFile 2>/dev/null)
   {
     cat "\${callboard_own:-\${XDG_CONFIG_HOME:-$HOME/.config}/git/ignore}" 2>/dev/null && echo
     for callboard_name in ${PLACEHOLDERS.join(' ')}; do
       callboard_path=${quoted(worktree)}/"$callboard_name"
       if [ -c "$callboard_path" ] || ! { [ -e "$callboard_path" ] || [ -L "$callboard_path" ]; }; then echo "/$callboard_name"; fi
     done
-    (cd ${quoted(worktree)} && find ${PLACEHOLDERS.join(' ')} -prune -type f -size 0 ! -perm -200 ! -perm -020 ! -perm -002 2>/dev/null | sed 's|^|/|')
+    ${mountPoints}
   } >"$callboard_list" 2>/dev/null && callboard_git core.excludesFile "$callboard_list"
-  unset -f callboard_git
-  unset callboard_at callboard_list callboard_own callboard_name callboard_path
+else
+  # Outside, files of these names can be made: only what is a placeholder now is ignored, in a list of its own.
+  callboard_found=$${mountPoints}
+  if [ -n "$callboard_found" ]; then
+    callboard_list="\${TMPDIR:-/tmp}/callboard-ignore-outside-${stageId}"
+    {
+      cat "\${callboard_own:-\${XDG_CONFIG_HOME:-$HOME/.config}/git/ignore}" 2>/dev/null && echo
+      echo "$callboard_found"
+    } >"$callboard_list" 2>/dev/null && callboard_git core.excludesFile "$callboard_list"
+  fi
 fi
+unset -f callboard_git
+unset callboard_at callboard_list callboard_own callboard_name callboard_path callboard_found
 `;
 }
 

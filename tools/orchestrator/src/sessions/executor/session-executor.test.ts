@@ -41,6 +41,8 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
       outboxBell: createBell(),
       lowPriorityWork,
       keepBefore: () => undefined,
+      misplacement: () => undefined,
+      onMisplaced: () => undefined,
       onTextDelta: () => undefined,
       onLiveNow: () => undefined,
       onVersion: alarm,

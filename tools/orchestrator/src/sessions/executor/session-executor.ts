@@ -6,10 +6,11 @@ import { launchFiles } from '../../claude/launch/launch-folder.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
 import { createProtocolPeer, type ProtocolPeer } from '../../claude/protocol-peer.ts';
 import { changeSession } from '../../domain/change-session.ts';
+import { takeBackUnwritten } from '../../domain/end-launch.ts';
 import { addNotice } from '../../domain/session-change.ts';
 import type { Bell } from '../../lib/bell.ts';
 import type { Edges } from '../../lib/edges.ts';
-import { OperationalError } from '../../lib/errors.ts';
+import { AppError, OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { LaunchRecord, OutboxRow } from '../../store/records.ts';
 import { retryUntilStored } from '../../store/retry-until-stored.ts';
@@ -32,6 +33,10 @@ export interface ExecutorParts extends OutputHints {
   mayWrite?: (() => boolean) | undefined;
   /** As `KeepBeforeMessage`. */
   keepBefore: (row: OutboxRow, signal: AbortSignal) => Promise<void> | undefined;
+  /** Returns what stands in the place of the worktree, if a message would begin a turn there; null if the worktree does. */
+  misplacement: (stageId: StageId) => Promise<string | null> | undefined;
+  /** The process must not get its messages, because its worktree is not in its place: they are back in the queue. */
+  onMisplaced: (stageId: StageId, words: string) => void;
   /** The session was put under alarm. */
   onAlarm: (stageId: StageId) => void;
   /** The output of a living process can no longer be read; its transcript says why. */
@@ -112,10 +117,15 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
     channel,
     launchId,
     mayWrite: parts.mayWrite,
-    // If Callboard stops meanwhile, it stays for the next start.
-    beforeMessage: (row) => parts.keepBefore(row, detaching.signal)?.then(() => detaching.signal.throwIfAborted()),
+    beforeMessage: (row) => {
+      const placed = parts.misplacement(stageId)?.then(requirePlace);
+      const keep = () => parts.keepBefore(row, detaching.signal);
+      // If Callboard stops meanwhile, it stays for the next start.
+      return (placed === undefined ? keep() : placed.then(keep))?.then(() => detaching.signal.throwIfAborted());
+    },
     onGone: () => log.info('the process no longer reads'),
-    onError: (error) => !detaching.signal.aborted && log.error({ err: error }, 'writing the outbox failed'),
+    onError: (error) =>
+      !detaching.signal.aborted && !isMisplaced(error) && log.error({ err: error }, 'writing the outbox failed'),
   });
   const send = (
     fields: ControlFields,
@@ -139,6 +149,15 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
   const read = peer.closed.catch(reportUnreadable);
   read.catch((error: unknown) => log.error({ err: error }, 'storing that the spool is unreadable failed'));
   writer.nudge();
+
+  /** Claude Code runs commands by the path of its folder, whatever stands there. @throws OperationalError `worktree_replaced` */
+  async function requirePlace(words: string | null): Promise<void> {
+    if (words === null) return;
+    const why = { message: words, code: 'worktree-replaced' } as const;
+    await retryUntilStored(storing, (tx) => takeBackUnwritten(tx, launch, why));
+    parts.onMisplaced(stageId, words);
+    throw new OperationalError('worktree_replaced', words);
+  }
 
   async function reportUnreadable(error: unknown): Promise<void> {
     if (detaching.signal.aborted) return;
@@ -184,6 +203,8 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
     },
   };
 }
+
+const isMisplaced = (error: unknown): boolean => error instanceof AppError && error.code === 'worktree_replaced';
 
 function eventContext({ launch, place }: ExecutorTarget, { onAlarm }: ExecutorParts) {
   const { stageId, id: launchId, settings } = launch;

@@ -9,7 +9,7 @@ import { mayUserHooksAllow } from '../../claude/user-settings.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import { createSessionExecutor, type ExecutorParts } from '../executor/session-executor.ts';
-import { type RunningLaunch, watchLaunch } from './running-launch.ts';
+import { type RunningLaunch, type RunningParts, watchLaunch } from './running-launch.ts';
 import type { StopGraces } from './stop-launch.ts';
 
 export interface AttachParts extends ExecutorParts {
@@ -18,6 +18,7 @@ export interface AttachParts extends ExecutorParts {
   graces: StopGraces;
   /** As `RunningParts.onEnded`. */
   onEnded: (launch: LaunchRecord) => void;
+  onSurvivors?: RunningParts['onSurvivors'];
   /** As `RunningParts.onGone`. */
   onGone: (launch: LaunchRecord) => Promise<void>;
 }
@@ -60,6 +61,7 @@ export async function attachLaunch(
     findMessages,
     sizeOfConversation,
     onEnded,
+    onSurvivors: parts.onSurvivors,
     onGone,
   });
 }

@@ -14,11 +14,14 @@ import { recoverLostOutput } from '../recover-lost-output.ts';
 import { attachLaunch } from './attach-launch.ts';
 import { cleanUpSandbox } from './launch-sandbox.ts';
 import type { Launcher } from './launcher.ts';
-import type { RunningLaunch } from './running-launch.ts';
+import type { RunningLaunch, RunningParts } from './running-launch.ts';
 import type { StopGraces } from './stop-launch.ts';
 
 /** The dependencies that all executors of launches share; the registry handles the rest of their callbacks. */
-export type SharedExecutorParts = Omit<ExecutorParts, 'onAlarm' | 'onCutOff' | 'onUnreadable' | 'onVersion'>;
+export type SharedExecutorParts = Omit<
+  ExecutorParts,
+  'onAlarm' | 'onCutOff' | 'onMisplaced' | 'onUnreadable' | 'onVersion'
+>;
 
 export interface LaunchRegistryParts extends SharedExecutorParts {
   /** Its signal aborts when Callboard stops. */
@@ -28,6 +31,8 @@ export interface LaunchRegistryParts extends SharedExecutorParts {
   /** The user's environment. */
   env: Record<string, string>;
   graces: StopGraces;
+  /** As `Survivors.add`. */
+  onSurvivors?: RunningParts['onSurvivors'];
   /** As `ExecutorParts.onVersion`. */
   onVersion: (version: string) => void;
   /** Called when the end of a launch is stored and settled. */
@@ -68,6 +73,13 @@ export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry
       .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping a session failed'));
   }
 
+  function refuse(stageId: StageId, words: string): void {
+    running
+      .get(stageId)
+      ?.refuse(words, 'worktree-replaced')
+      .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping a session failed'));
+  }
+
   const stopAlarmed = (stageId: StageId): void => stop(stageId, ALARMED);
 
   function resync(stageId: StageId): void {
@@ -84,6 +96,7 @@ export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry
       onVersion: parts.onVersion,
       onAlarm: stopAlarmed,
       onCutOff: resync,
+      onMisplaced: refuse,
       onUnreadable: (stageId: StageId) => stop(stageId, UNREADABLE),
       // Whoever sees the end may act on it at once, while processes that the launch left behind are still being ended.
       onEnded: forget,

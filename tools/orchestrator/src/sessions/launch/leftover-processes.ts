@@ -1,4 +1,4 @@
-import type { LeftProcess, StageId } from '@callboard/contract';
+import type { LaunchId, LeftProcess, StageId } from '@callboard/contract';
 import { identify, type ProcessIdentity, selfIdentity } from '@callboard/runtime/process-identity';
 import { endMarked, terminate } from '../../claude/processes/end-processes.ts';
 import { findLeftovers } from '../../claude/processes/find-leftovers.ts';
@@ -30,7 +30,18 @@ export interface LeftoverProcesses {
   endMarkedOf(stageId: StageId): Promise<LeftProcess[]>;
 }
 
-export function createLeftoverProcesses({ store, graceMs }: { store: Store; graceMs: number }): LeftoverProcesses {
+export interface LeftoverParts {
+  store: Store;
+  graceMs: number;
+  /** As `Survivors.add`. */
+  onSurvivors: (launchIds: readonly LaunchId[]) => void;
+  /** Tests use another one. */
+  end?: typeof endMarked;
+}
+
+export function createLeftoverProcesses(parts: LeftoverParts): LeftoverProcesses {
+  const { store, graceMs, onSurvivors, end = endMarked } = parts;
+
   async function find(stageId: StageId): Promise<ProcessRow[]> {
     await requireStage(store.read, stageId);
     return findOfStage(store, stageId);
@@ -40,11 +51,8 @@ export function createLeftoverProcesses({ store, graceMs }: { store: Store; grac
     list: async (stageId) => describe(await find(stageId)),
     async endMarkedOf(stageId) {
       const ended = (await store.read.launches.listOf(stageId)).filter(({ state }) => state === 'ended');
-      if (ended.length > 0)
-        await endMarked(
-          ended.map(({ id }) => id),
-          graceMs,
-        );
+      const ids = ended.map(({ id }) => id);
+      if (ids.length > 0 && !(await end(ids, graceMs))) onSurvivors(ids);
       return describe(await find(stageId));
     },
     async end(stageId, pids, actor) {
@@ -71,6 +79,22 @@ export function createLeftoverProcesses({ store, graceMs }: { store: Store; grac
       return describe(left);
     },
   };
+}
+
+/** Counts again what outlives the session of an ended launch, and says in its transcript what has ended. */
+export async function recountLeftovers(store: Store, launchId: LaunchId): Promise<void> {
+  const stageId = (await store.read.launches.find(launchId))?.stageId;
+  if (stageId === undefined) return; // the stage was deleted meanwhile
+  const left = (await findOfStage(store, stageId)).length;
+  await store.transact(async (tx) => {
+    const before = (await tx.sessions.find(stageId))?.leftovers ?? 0;
+    if (before <= left) return;
+    const text = `${processes(before - left)} that outlived the session ${before - left === 1 ? 'has' : 'have'} ended.`;
+    await changeSession(tx, stageId, (change) => {
+      change.record = { ...change.record, leftovers: left };
+      addNotice(change, tx.now, { level: 'info', code: 'leftovers-ended', text });
+    });
+  });
 }
 
 const processes = (count: number) => (count === 1 ? '1 process' : `${count} processes`);

@@ -22,6 +22,8 @@ export interface ReAttachParts {
   sessions: Pick<Sessions, 'adopt' | 'settle' | 'beginAgain'>;
   log: Logger;
   signalGraceMs: number;
+  /** As `Survivors.add`. */
+  onSurvivors?: (launchIds: readonly LaunchId[]) => void;
   /** How often launches that could not be re-attached are retried. */
   againMs: number;
 }
@@ -82,8 +84,8 @@ export async function reAttachLaunches(parts: ReAttachParts): Promise<ReAttachin
     },
     (error) => log.error({ err: error }, 'retrying to re-attach failed'),
   );
-  const stragglers = endStragglers(store.read.launches, parts.signalGraceMs).catch((error: unknown) =>
-    log.warn({ err: error }, 'ending processes that sessions left behind failed'),
+  const stragglers = endStragglers(store.read.launches, parts.signalGraceMs, parts.onSurvivors).catch(
+    (error: unknown) => log.warn({ err: error }, 'ending processes that sessions left behind failed'),
   );
   await tryAll(await store.read.launches.listNotEnded());
   const timer = setInterval(() => {

@@ -1,4 +1,5 @@
 import { readFile, rm } from 'node:fs/promises';
+import type { LaunchId, TurnOutcome } from '@callboard/contract';
 import { launchFiles } from '../../claude/launch/launch-folder.ts';
 import type { ProcessExit } from '../../claude/launch/spawn-claude.ts';
 import { endMarked } from '../../claude/processes/end-processes.ts';
@@ -27,6 +28,8 @@ export interface RunningParts {
   sizeOfConversation: (conversationId: string) => Promise<number | null>;
   /** Called when the end is stored. Processes that the launch left behind may still run. */
   onEnded: () => void;
+  /** As `Survivors.add`. */
+  onSurvivors?: ((launchIds: readonly LaunchId[]) => void) | undefined;
   /** Called when neither the process nor any process with its marker is alive. A failure is only logged. */
   onGone: () => Promise<void>;
 }
@@ -40,6 +43,8 @@ export interface RunningLaunch {
    * @param isAsked an `end_session` is in the outbox already, for a process that is idle
    */
   stop(reason: string, isAsked?: boolean): Promise<void>;
+  /** As `stop`, for a process that must not go on until a person does something about the cause. */
+  refuse(reason: string, code: NonNullable<TurnOutcome['code']>): Promise<void>;
   /** Detaches from the process, which lives on. */
   detach(): Promise<void>;
   /** Resolves with why the launch ended, once that is stored; with null after a detach. */
@@ -52,6 +57,7 @@ export function watchLaunch(executor: SessionExecutor, parts: RunningParts): Run
   const watching = new AbortController();
   const leftovers = watchLeftovers({ store, log, executor });
   const stopper = createLaunchStopper({ executor, store, log, graces });
+  let refusal: TurnOutcome['code'] = null;
 
   async function watch(): Promise<LaunchEnd | null> {
     const exit = await process.exited(watching.signal);
@@ -61,7 +67,7 @@ export function watchLaunch(executor: SessionExecutor, parts: RunningParts): Run
     // A shared store may be out of reach for a while, and nobody else settles the end.
     const { record, end, found, bytes } = await retryWhileStoreFails({ log, signal: watching.signal }, async () => {
       const record = await store.read.sessions.find(launch.stageId);
-      const end = await launchEnd(exit, record, executor, { parts, stopper });
+      const end = await launchEnd(exit, record, executor, { parts, stopper, refusal });
       const bytes =
         record?.sessionId == null ? null : await parts.sizeOfConversation(record.sessionId).catch(() => null);
       return { record, end, found: await findInConversation(parts, record, launch), bytes };
@@ -74,7 +80,7 @@ export function watchLaunch(executor: SessionExecutor, parts: RunningParts): Run
     };
     // The end and everything that was read from the spool must be on disk before the spool is deleted.
     await retryUntilStored({ store, log, signal: watching.signal }, settle, { sync: 'now' });
-    await endMarked([launch.id], graces.signalMs);
+    if (!(await endMarked([launch.id], graces.signalMs))) parts.onSurvivors?.([launch.id]);
     await leftovers.settle(record?.sessionId ?? null, watching.signal);
     await parts
       .onGone()
@@ -95,6 +101,10 @@ export function watchLaunch(executor: SessionExecutor, parts: RunningParts): Run
     executor,
     ended,
     stop: (reason, isAsked = false) => stopper.stop(reason, isAsked, ended),
+    refuse(reason, code) {
+      refusal = code;
+      return stopper.stop(reason, false, ended);
+    },
     async detach() {
       watching.abort();
       await leftovers.stop();
@@ -107,13 +117,18 @@ async function launchEnd(
   exit: ProcessExit,
   record: SessionRecord | null,
   { launch }: SessionExecutor,
-  { parts, stopper }: { parts: RunningParts; stopper: LaunchStopper },
+  { parts, stopper, refusal }: { parts: RunningParts; stopper: LaunchStopper; refusal: TurnOutcome['code'] },
 ): Promise<LaunchEnd> {
   const reason = await exitReason(exit, launch.folder, parts.isOfEarlierBoot);
   const stopReason = stopper.reasonIfStopped(exit);
   if (stopReason !== null) {
     const isKilled = !exit.known || exit.signal === 'SIGKILL';
-    return { kind: 'stopped', reason: stopReason, ...(isKilled && { isKilled }) };
+    return {
+      kind: 'stopped',
+      reason: stopReason,
+      ...(refusal !== null && { code: refusal }),
+      ...(isKilled && { isKilled }),
+    };
   }
   if (record?.launchState === 'starting') return { kind: 'not-started', reason };
   return { kind: 'died', reason, wasWatched: parts.wasWatched };

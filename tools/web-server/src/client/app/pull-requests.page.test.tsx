@@ -178,6 +178,24 @@ it('says what keeps it from opening one, with the command and the page that lead
   await expect.poll(() => sent('get_pull_request').length).toBeGreaterThan(reads);
 });
 
+it('reads the remote again when placeholders of the sandbox were taken out', async () => {
+  const message = '1 file of the branch is only a placeholder of Claude Code’s sandbox.';
+  const problem = { code: 'push_refused', message, command: null, url: null };
+  const { user, server } = show('/stages/STAGE-1', plan({ problem }));
+  const found = (placeholders: string[]) => ({ completion: { plan: { ...merge, placeholders }, undo: null } });
+  server.answer({ get_completion: () => found(['.zshrc']) });
+  const dialog = await dialogOf(user);
+  await user.click(await dialog.findByRole('radio', { name: 'Pull request' }));
+  await dialog.findByText(message);
+  server.answer({
+    take_out_placeholders: () => ({ files: ['.zshrc'] }),
+    get_completion: () => found([]),
+    get_pull_request: () => ({ plan: plan() }),
+  });
+  await user.click(dialog.getByRole('button', { name: 'Take it out' }));
+  await dialog.findByRole('textbox', { name: 'Title' });
+});
+
 it('keeps what was ordered when the remote refused, and says what it said', async () => {
   const order = { id: '1', title: 'Kept title', body: 'Kept', draft: true, head };
   const problem = { code: 'push_refused', message: 'origin refuses it.\nmain is frozen', command: null, url: null };

@@ -28,6 +28,7 @@ async function press(user: UserEvent, button: HTMLElement): Promise<void> {
   await user.keyboard('{Enter}');
 }
 
+const LAUNCH = '0198f3a2-7c1b-4d1e-9a53-5b8f0c2d4e61';
 const TASK = {
   taskId: 'b1',
   type: 'local_bash',
@@ -86,6 +87,33 @@ it('says what a stage waits for in the background, and a person marks it as mean
   await screen.findByText('Review');
   const input = { stageId: 'STAGE-1', taskId: 'b1', mark: 'keep-running' };
   expect(server.received).toContainEqual({ command: 'mark_task', input });
+});
+
+/** The next wake-up of two that Claude has planned. */
+function plannedWakeUps() {
+  const soon = new Date();
+  soon.setHours(23, 59, 30, 0);
+  return [
+    { id: 'a2e7', what: 'check the build', at: null },
+    { id: 'loop', what: 'look at CI', at: soon.toISOString() },
+  ];
+}
+
+it('says on the card when Claude wakes by itself', async () => {
+  open({ launchId: LAUNCH, wakeUps: plannedWakeUps() }, '/');
+  await screen.findByText(/Wakes at 23:59/);
+});
+
+it('lists when Claude wakes by itself, as long as it has a process', async () => {
+  const wakeUps = plannedWakeUps();
+  const { given, server } = open({ launchId: LAUNCH, wakeUps });
+  const planned = within(await screen.findByRole('region', { name: 'Planned wake-ups' }));
+  expect(planned.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual([
+    'Wakes at 23:59: look at CI',
+    'Wakes repeatedly: check the build',
+  ]);
+  server.emit('session-updated', given({ launchId: null, wakeUps }));
+  await expect.poll(() => screen.queryByRole('region', { name: 'Planned wake-ups' })).toBeNull();
 });
 
 it('shows MCP servers, and a person reconnects one, or sees why not', async () => {

@@ -6,6 +6,7 @@ import { denialAtAGlance, phaseNow, type StageWords, stoppedWords } from '../../
 import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
 import { GOES_ON } from '../../../lib/state-words.ts';
 import { inTerminalWords } from '../../../lib/terminal-words.ts';
+import { wakeWords } from '../../../lib/wake-words.ts';
 import { askLine } from '../../interaction/words/request-words.ts';
 
 /** Everything the text on a card depends on. */
@@ -156,10 +157,11 @@ function runningWords(facts: CardFacts): Pick<CardWords, 'text'> {
   }
 }
 
-/** What a finished stage still runs: nothing waits for it. */
+/** What a finished stage still runs, for which nothing waits, and when Claude wakes by itself. */
 export function backgroundWords({ session }: StageView): string {
   const kept = session?.backgroundTasks.length ?? 0;
-  return kept === 0 ? '' : `${count(kept, 'command')} in the background`;
+  const running = kept === 0 ? '' : `${count(kept, 'command')} in the background`;
+  return [running, wakeWords(session)].filter((words) => words !== '').join(', ');
 }
 
 /** What a finished stage has changed, and what its checks and Claude's review say. */

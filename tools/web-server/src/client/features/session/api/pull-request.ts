@@ -1,6 +1,6 @@
 import type { CommandInput, PullRequest, StageView } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 import { pullRequestWords } from '../../../lib/pull-request-words.ts';
@@ -13,6 +13,12 @@ export const pullRequestPlanQuery = ({ id, session, pullRequest, worktree }: Sta
     placeholderData: keepPreviousData,
     staleTime: 0,
   });
+
+/** Returns a function that has the plan of the stage's pull request read again. */
+export function useReadPullRequestPlan({ id }: StageView): () => void {
+  const cache = useQueryClient();
+  return () => void cache.invalidateQueries({ queryKey: ['pull-request', id] });
+}
 
 /** Failed checks and comments, as they are at the code host. */
 export const feedbackQuery = ({ id }: StageView, { number, checks, unresolved, checkedAt }: PullRequest) =>

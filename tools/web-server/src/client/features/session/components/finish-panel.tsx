@@ -26,6 +26,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { MiddleCut } from '../../../ui/middle-cut.tsx';
 import { completionQuery, useAskClaude, useFinishStage } from '../api/completion.ts';
+import { useReadPullRequestPlan } from '../api/pull-request.ts';
 import { useReloadDiff } from '../api/stage-diff.ts';
 import { type FinishChoice, useFinishChoice } from '../model/merge-method.ts';
 import { useShownChanges } from '../model/shown-changes.ts';
@@ -82,11 +83,16 @@ function ByPullRequest(props: KnownProps) {
   const { stage, choice, choose, done, completion, readAgain } = props;
   const { plan } = completion;
   const isAway = plan !== null && plan.elsewhere !== null && plan.refusal !== null;
+  const readRemote = useReadPullRequestPlan(stage);
+  const readBoth = () => {
+    readAgain();
+    readRemote();
+  };
   const finish = useFinishStage(stage, done);
   const isOff = !useCanCommand() || finish.isPending;
   return (
     <div className={css.finish}>
-      <PlaceholdersNote stage={stage} files={completion.plan?.placeholders ?? []} onTakenOut={readAgain} />
+      <PlaceholdersNote stage={stage} files={completion.plan?.placeholders ?? []} onTakenOut={readBoth} />
       <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
       {isAway ? <p className={css.line}>{plan.refusal}</p> : <PullRequestPanel stage={stage} done={done} />}
       <ElsewhereActions {...props} plan={plan} />

@@ -7,9 +7,10 @@ import {
   type TaskMark,
 } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { IconRobot, IconTerminal2 } from '@tabler/icons-react';
+import { IconAlarm, IconRobot, IconTerminal2 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { count } from '../../../lib/format.ts';
+import { comingWakeUps, wakeTime } from '../../../lib/wake-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Note } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
@@ -36,8 +37,23 @@ export function TaskPanel({ stageId, session }: TaskPanelProps) {
   const canCommand = useCanCommand();
   const isRunning = ({ taskId }: BackgroundTask) => tasks.some((task) => task.taskId === taskId);
   const stopping = stop.isPending ? stop.variables : null;
+  const wakeUps = comingWakeUps(session);
   return (
     <>
+      {wakeUps.length > 0 && (
+        <section aria-label="Planned wake-ups">
+          <ul className={css.list}>
+            {wakeUps.map((one) => (
+              <li key={one.id}>
+                <IconAlarm size={16} aria-hidden />
+                <div className={css.words}>
+                  {wakeTime(one)}: <Seen text={one.what} kind="prose" />
+                </div>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       {tasks.length > 0 && (
         <section aria-label="Background tasks">
           <Fold
