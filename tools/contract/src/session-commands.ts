@@ -10,6 +10,7 @@ import { QueuedMessage } from './messages.ts';
 import { PendingRequest } from './requests.ts';
 import { Effort, McpServer, PermissionMode, SessionSummary, TaskOutput } from './sessions.ts';
 import { TranscriptEntry } from './transcript.ts';
+
 const ModeBody = z.strictObject({ mode: PermissionMode });
 
 /** The model, the effort, or both. A model of null selects the default. */
